@@ -48,15 +48,12 @@ class PlanStep:
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
-            raise ParameterError(
-                f"mechanism = {self.mechanism!r}: must be a mechanism, such as Laplace(scale=1.0)"
-            )
+            raise ParameterError(f"mechanism = {self.mechanism!r}: must be a mechanism")
         object.__setattr__(self, "count", whole_number("count", self.count, least=1))
-        moved = (
-            self.mechanism.sensitivity if self.sensitivity is None else checked_sensitivity(self.sensitivity)
-        )
+        own = self.mechanism.sensitivity
+        moved = own if self.sensitivity is None else checked_sensitivity(self.sensitivity)
         object.__setattr__(self, "sensitivity", moved)
-        if not self.mechanism.sensitivity.covers(moved):
+        if not own.covers(moved):
             raise ParameterError(
                 f"sensitivity = {self.sensitivity}: {type(self.mechanism).__name__} is calibrated for "
                 f"{self.mechanism.sensitivity}"
@@ -125,9 +122,7 @@ class Plan:
     def __post_init__(self) -> None:
         steps = tuple(self.steps) if isinstance(self.steps, Iterable) else (self.steps,)
         if not all(isinstance(step, PlanStep) for step in steps):
-            raise ParameterError(
-                f"steps = {self.steps!r}: must be PlanSteps, such as (PlanStep(mechanism, 3),)"
-            )
+            raise ParameterError(f"steps = {self.steps!r}: must be PlanSteps")
         merged: dict[Mechanism, PlanStep] = {}
         for step in steps:
             known = merged.get(step.mechanism)

@@ -129,7 +129,7 @@ def test_a_total_of_more_rounds_than_committed_is_refused(name):
     nothing = gate.private(np.zeros((64, size)), learner.feedback_domain, 1)
     for rounds, message in (
         (learner.committed_rounds + 1, "must be from 0 to the"),
-        (learner.committed_rounds * 0 - 1, r"rounds\[0\]=-1"),
+        (learner.committed_rounds * 0 - 1, r"rounds\[0\] = -1"),
         (np.ones(64), "must be whole numbers"),
         (np.ones((64, 1), dtype=np.int64), "must be whole numbers"),
     ):

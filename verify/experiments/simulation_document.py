@@ -11,7 +11,7 @@ from verify.document.elements import Block, Code, Document, Facts, FirstScreen, 
 from verify.experiments.lines import is_private
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.sentences import exact, observed, remark
-from verify.subjects.resolve import every_learner
+from verify.subjects.resolve import takes_delta
 from verify.verdict.common_sections import assumptions_section, provenance_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
@@ -52,7 +52,7 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
             "In {draws:,} simulated runs: what the learner loses while it learns.", first.asked.runs
         )
     sections = [
-        _setting_section(simulations),
+        Section("Setting", (Facts(_settings(simulations)),)),
         Section("Regret", (*_picture(simulations, names), _table(simulations, names))),
         assumptions_section(()),
         provenance_section(first.provenance, **files),
@@ -69,17 +69,12 @@ def _labels(simulations: Sequence[SimulationResult]) -> list[str]:
     }
     found = []
     for each in simulations:
-        shown = {"ε": is_private(each.learner), "δ": _takes_delta(each)}
+        shown = {"ε": is_private(each.learner), "δ": takes_delta(each.asked.learner)}
         words = [each.learner]
         words += [f"{name} = {_setting_text(each, name)}" for name in shown if several[name] and shown[name]]
         words += [f"{key} = {value}" for key, value in each.asked.settings.items() if several["settings"]]
         found.append(", ".join(words))
     return found
-
-
-def _takes_delta(simulation: SimulationResult) -> bool:
-    entry = every_learner.get(simulation.asked.learner)
-    return entry is None or entry.takes_delta
 
 
 def _setting_text(simulation: SimulationResult, name: str) -> str:
@@ -91,7 +86,7 @@ def _setting_text(simulation: SimulationResult, name: str) -> str:
     )
 
 
-def _setting_section(simulations: Sequence[SimulationResult]) -> Section:
+def _settings(simulations: Sequence[SimulationResult]) -> tuple[tuple[str, str], ...]:
     def of_all(words: Sequence[str]) -> str:
         return "; ".join(dict.fromkeys(words))
 
@@ -99,7 +94,10 @@ def _setting_section(simulations: Sequence[SimulationResult]) -> Section:
         ("learners", of_all([each.learner for each in simulations])),
         ("problem", of_all([each.problem for each in simulations])),
         ("ε", of_all([as_given(each.asked.epsilon) for each in simulations])),
-        ("δ", of_all([as_given(each.asked.delta) for each in simulations if _takes_delta(each)])),
+        (
+            "δ",
+            of_all([as_given(each.asked.delta) for each in simulations if takes_delta(each.asked.learner)]),
+        ),
         ("neighbours of the claims", of_all([each.neighbours for each in simulations])),
         ("rounds", of_all([f"{each.rounds[-1]:,}" for each in simulations])),
         ("runs", of_all([f"{each.asked.runs:,} from seed {each.asked.seed}" for each in simulations])),
@@ -110,15 +108,13 @@ def _setting_section(simulations: Sequence[SimulationResult]) -> Section:
             ),
         ),
     )
-    return Section("Setting", (Facts(tuple(pair for pair in pairs if pair[1])),))
+    return tuple(pair for pair in pairs if pair[1])
 
 
 def setting_line(simulations: Sequence[SimulationResult]) -> str:
     """Return the privacy, rounds, runs, seed and settings of simulations, for their picture."""
-    (facts,) = _setting_section(simulations).blocks
-    assert isinstance(facts, Facts)
     left_out = ("learners", "problem", "neighbours of the claims")
-    return ", ".join(f"{name}: {value}" for name, value in facts.pairs if name not in left_out)
+    return ", ".join(f"{name}: {value}" for name, value in _settings(simulations) if name not in left_out)
 
 
 def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> tuple[Block, ...]:

@@ -21,7 +21,7 @@ from verify.document.elements import (
     Tone,
 )
 from verify.findings.sentences import Sentence, confident, exact, remark
-from verify.subjects.resolve import every_learner
+from verify.subjects.resolve import takes_delta
 from verify.verdict.common_sections import (
     assumptions_section,
     correct_guesses,
@@ -137,11 +137,6 @@ def _summary(report: RegretReport) -> FirstScreen:
     )
 
 
-def _takes_delta(report: RegretReport) -> bool:
-    entry = every_learner.get(report.learner)
-    return entry is None or entry.takes_delta
-
-
 def _person(report: RegretReport) -> Sentence:
     if not report.claims_privacy:
         return remark("The learner makes no claim about privacy: its output may show any record.")
@@ -149,7 +144,7 @@ def _person(report: RegretReport) -> Sentence:
         f"If its privacy claim holds (ε = {as_given(report.epsilon)}; not tested here), someone",
         "which of two neighbouring data sets it learned from",
         "the output",
-        correct_guesses(report.epsilon, report.delta if _takes_delta(report) else 0.0),
+        correct_guesses(report.epsilon, report.delta if takes_delta(report.learner) else 0.0),
     )
 
 
@@ -159,7 +154,7 @@ def _setting(report: RegretReport) -> Section:
         ("problem", report.problem),
         (
             "its privacy",
-            f"ε = {as_given(report.epsilon)}, δ = {as_given(report.delta) if _takes_delta(report) else 0}, "
+            f"ε = {as_given(report.epsilon)}, δ = {as_given(report.delta) if takes_delta(report.learner) else 0}, "
             f"neighbours: {report.neighbours}"
             if report.claims_privacy
             else "none claimed",

@@ -81,6 +81,11 @@ def is_registered(subject: object) -> bool:
     return isinstance(subject, str) and (subject in every_learner or subject.startswith(_ZOO))
 
 
+def takes_delta(learner: str) -> bool:
+    """Return True if a learner may be built with a delta: every one but those registered without."""
+    return learner not in every_learner or every_learner[learner].takes_delta
+
+
 def registered_name(subject: object) -> str | None:
     """Return the name of a registered learner that was named or given, None if it is none."""
     return next(
