@@ -9,7 +9,7 @@ from math import comb, exp
 
 import numpy as np
 
-from algorithms.problems.problem_errors import ProblemError, require_count, require_size
+from algorithms.problems.problem_errors import ProblemError, checked_count, checked_size
 from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -41,9 +41,9 @@ class MaximumCoverage(Structure):
     alpha = 1.0 - exp(-1.0)
 
     def __post_init__(self) -> None:
-        require_count("left", self.left)
-        require_count("right", self.right)
-        require_size("chosen", self.chosen, self.left, "left nodes")
+        object.__setattr__(self, "left", checked_count("left", self.left))
+        object.__setattr__(self, "right", checked_count("right", self.right))
+        object.__setattr__(self, "chosen", checked_size("chosen", self.chosen, self.left, "left nodes"))
 
     @property
     def arms(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.problems.problem_errors import require_count
+from algorithms.problems.problem_errors import checked_count
 from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -28,8 +28,8 @@ class DisjointPaths(Structure):
     length: int
 
     def __post_init__(self) -> None:
-        require_count("paths", self.paths)
-        require_count("length", self.length)
+        object.__setattr__(self, "paths", checked_count("paths", self.paths))
+        object.__setattr__(self, "length", checked_count("length", self.length))
 
     @property
     def arms(self) -> int:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from algorithms.problems.problem_errors import require_count
+from algorithms.problems.problem_errors import checked_count
 from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -29,7 +29,7 @@ class Experts(Structure):
     smoothness_linf: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        require_count("arms", self.arms)
+        object.__setattr__(self, "arms", checked_count("arms", self.arms))
 
     @property
     def size(self) -> int:

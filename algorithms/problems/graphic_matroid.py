@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.problems.matroid import Matroid, MatroidState
-from algorithms.problems.problem_errors import ProblemError, require_count, whole_rows
+from algorithms.problems.problem_errors import ProblemError, checked_count, whole_rows
 from mechanisms.arrays import BoolArray, IntArray
 
 
@@ -35,7 +35,7 @@ class GraphicMatroid(Matroid):
     edges: tuple[tuple[int, int], ...]
 
     def __init__(self, vertices: int, edges: Sequence[tuple[int, int]]) -> None:
-        require_count("vertices", vertices)
+        vertices = checked_count("vertices", vertices)
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "edges", whole_rows("edges", edges, 2))
         for number, edge in enumerate(self.edges):

@@ -10,7 +10,7 @@ from math import isqrt, prod
 import numpy as np
 
 from algorithms.problems.matroid import Matroid, MatroidState
-from algorithms.problems.problem_errors import ProblemError
+from algorithms.problems.problem_errors import ProblemError, whole_rows
 from mechanisms.arrays import BoolArray, IntArray
 
 PRIME = 2**31 - 1
@@ -42,15 +42,13 @@ class LinearMatroid(Matroid):
     vectors: tuple[tuple[int, ...], ...]
 
     def __init__(self, vectors: Sequence[Sequence[int]]) -> None:
-        object.__setattr__(self, "vectors", tuple(tuple(vector) for vector in vectors))
+        object.__setattr__(self, "vectors", whole_rows("vectors", vectors, least=-_OVERFLOW))
         if not self.vectors or not self.vectors[0]:
             raise ProblemError("vectors: a matroid without a basis (no vectors, or vectors without entries)")
         length = len(self.vectors[0])
         for number, vector in enumerate(self.vectors):
             if len(vector) != length:
                 raise ProblemError(f"vectors[{number}] = {vector}: all vectors must have {length} entries")
-            if any(isinstance(entry, bool) or not isinstance(entry, int) for entry in vector):
-                raise ProblemError(f"vectors[{number}] = {vector}: every entry must be an integer")
             if sum(abs(entry) for entry in vector) >= _OVERFLOW:
                 raise ProblemError(
                     f"vectors[{number}] = {vector}: the entries must sum to less than {_OVERFLOW}"

@@ -20,7 +20,7 @@ import numpy as np
 
 from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.logged_users import LoggedUsers
-from algorithms.problems.problem_errors import ProblemError, require_count
+from algorithms.problems.problem_errors import ProblemError, checked_count
 
 
 def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
@@ -46,7 +46,7 @@ def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
         If a file cannot be read, a line has another form, a rated movie is not in ``movies.dat``, or fewer
         movies are rated than asked for.
     """
-    require_count("movies", movies)
+    movies = checked_count("movies", movies)
     folder = Path(folder)
     titles, genres = _movies(folder / "movies.dat")
     raters = _raters(folder / "ratings.dat")

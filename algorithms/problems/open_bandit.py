@@ -47,7 +47,7 @@ from importlib.resources import files
 import numpy as np
 
 from algorithms.problems.cascade import Cascade
-from algorithms.problems.problem_errors import require_size
+from algorithms.problems.problem_errors import checked_size
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.top_k import TopK
 from mechanisms.arrays import FloatArray, IntArray
@@ -101,7 +101,7 @@ def open_bandit(items: int = _ITEMS, size: int = _POSITIONS, position: int | Non
     ProblemError
         Unless ``1 <= size <= items <= 80``.
     """
-    require_size("items", items, _ITEMS, "items in the log")
+    items = checked_size("items", items, _ITEMS, "items in the log")
     return SemiBandit(TopK(items, size), open_bandit_rates(position)[:items])
 
 
@@ -112,5 +112,5 @@ def open_bandit_cascade(
 
     Parameters and errors are those of `open_bandit`, with `positions` for `size`.
     """
-    require_size("items", items, _ITEMS, "items in the log")
+    items = checked_size("items", items, _ITEMS, "items in the log")
     return Cascade(items, positions, open_bandit_rates(position)[:items])

@@ -11,7 +11,7 @@ import numpy as np
 
 from algorithms.problems.largest import largest_elements
 from algorithms.problems.matroid import Matroid, MatroidState
-from algorithms.problems.problem_errors import ProblemError, require_count, require_size, whole_rows
+from algorithms.problems.problem_errors import ProblemError, checked_count, checked_size, whole_rows
 from algorithms.problems.super_arms import checked_weights
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -113,8 +113,8 @@ class UniformMatroid(PartitionMatroid):
     """
 
     def __init__(self, elements: int, rank: int) -> None:
-        require_count("elements", elements)
-        require_size("rank", rank, elements, "elements")
+        elements = checked_count("elements", elements)
+        rank = checked_size("rank", rank, elements, "elements")
         super().__init__((range(elements),), (rank,))
 
     def __repr__(self) -> str:

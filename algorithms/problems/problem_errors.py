@@ -20,40 +20,32 @@ class SettingError(ProblemError):
     """A setting given by name (``--set key=value``) that is unknown, malformed or out of range."""
 
 
-def require_size(name: str, value: int, limit: int, of: str) -> None:
-    """Refuse a size (a number of arms, positions ...) that is not in 1..`limit`.
-
-    Parameters
-    ----------
-    name, value
-        The parameter and its value.
-    limit
-        The largest value allowed.
-    of
-        What the limit counts, for the message ("arms").
+def checked_size(name: str, value: int, limit: int, of: str) -> int:
+    """Return a size (a number of arms, positions ...) from 1 to `limit`, the number of what `of` names, as an int.
 
     Raises
     ------
     ProblemError
-        If ``value`` is not an integer with ``1 <= value <= limit``.
+        If it is no whole number from 1 to `limit`.
     """
-    require_count(name, value)
-    if value > limit:
-        raise ProblemError(f"{name} = {value}: must be at most the number of {of}, {limit}")
+    size = checked_count(name, value)
+    if size > limit:
+        raise ProblemError(f"{name} = {value!r}: must be at most the number of {of}, {limit}")
+    return size
 
 
-def require_count(name: str, value: int) -> None:
-    """Refuse a count that is not a positive integer.
+def checked_count(name: str, value: int) -> int:
+    """Return a count of at least 1 as an int; whole numbers of NumPy are counts, too.
 
     Raises
     ------
     ProblemError
-        If ``value`` is not an integer, or below 1.
+        If it is no whole number, or below 1.
     """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ProblemError(f"{name} = {value!r}: must be an integer")
-    if value < 1:
-        raise ProblemError(f"{name} = {value}: must be at least 1")
+    try:
+        return whole_number(name, value, least=1)
+    except ParameterError as error:
+        raise ProblemError(str(error)) from None
 
 
 def require_structure(structure: object) -> None:
@@ -66,19 +58,21 @@ def require_structure(structure: object) -> None:
     """
     if isinstance(structure, type) or not all(hasattr(structure, name) for name in ("arms", "size", "solve")):
         of = "; pass the problem's structure" if hasattr(structure, "structure") else ""
-        raise ProblemError(f"structure={structure!r}: must be a structure, such as TopK or RankedLists{of}")
+        raise ProblemError(f"structure = {structure!r}: must be a structure, such as TopK or RankedLists{of}")
 
 
-def whole_rows(name: str, rows: Iterable[Iterable[int]], length: int | None = None) -> tuple[Any, ...]:
+def whole_rows(
+    name: str, rows: Iterable[Iterable[int]], length: int | None = None, *, least: int = 0
+) -> tuple[Any, ...]:
     """Return rows of whole numbers, of any length or of one, as tuples of tuples of ints.
 
     Raises
     ------
     ProblemError
-        If they are no rows of whole numbers of at least 0 (of an array, too), or a row has another length.
+        If they are no rows of whole numbers of at least `least` (of an array, too), or a row has another length.
     """
     try:
-        found = tuple(tuple(whole_number(name, entry, least=0) for entry in row) for row in rows)
+        found = tuple(tuple(whole_number(name, entry, least=least) for entry in row) for row in rows)
     except TypeError:
         raise ProblemError(f"{name} = {rows!r}: must be rows of whole numbers") from None
     except ParameterError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.problems.problem_errors import ProblemError, require_count
+from algorithms.problems.problem_errors import ProblemError, checked_count
 from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -31,8 +31,8 @@ class PublicArms(Structure):
     size: int
 
     def __post_init__(self) -> None:
-        require_count("arms", self.arms)
-        require_count("size", self.size)
+        object.__setattr__(self, "arms", checked_count("arms", self.arms))
+        object.__setattr__(self, "size", checked_count("size", self.size))
         if self.arms < 2 * self.size:
             raise ProblemError(
                 f"arms={self.arms}: must be at least 2 size = {2 * self.size}: size arms by themselves, size - 1 "

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from algorithms.lanes import gather, lookup
 from algorithms.problems.largest import ranked_elements, sorting_is_faster, strike
-from algorithms.problems.problem_errors import require_count, require_size
+from algorithms.problems.problem_errors import checked_count, checked_size
 from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -31,8 +31,8 @@ class RankedLists(Structure):
     positions: int
 
     def __post_init__(self) -> None:
-        require_count("items", self.items)
-        require_size("positions", self.positions, self.items, "items")
+        object.__setattr__(self, "items", checked_count("items", self.items))
+        object.__setattr__(self, "positions", checked_size("positions", self.positions, self.items, "items"))
 
     @property
     def arms(self) -> int:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.lanes import lookup
-from algorithms.problems.problem_errors import ProblemError, require_count
+from algorithms.problems.problem_errors import ProblemError, checked_count
 from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -75,8 +75,8 @@ class ShortestPath(Structure):
         ProblemError
             If there are fewer than two vertices.
         """
-        require_count("rows", rows)
-        require_count("columns", columns)
+        rows = checked_count("rows", rows)
+        columns = checked_count("columns", columns)
         if rows * columns < 2:
             raise ProblemError(f"rows = {rows}, columns = {columns}: a grid needs at least two vertices")
         steps = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from algorithms.problems.largest import largest_elements
-from algorithms.problems.problem_errors import require_count, require_size
+from algorithms.problems.problem_errors import checked_count, checked_size
 from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -26,8 +26,8 @@ class TopK(Structure):
     size: int
 
     def __post_init__(self) -> None:
-        require_count("arms", self.arms)
-        require_size("size", self.size, self.arms, "arms")
+        object.__setattr__(self, "arms", checked_count("arms", self.arms))
+        object.__setattr__(self, "size", checked_size("size", self.size, self.arms, "arms"))
 
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the `size` arms of largest weight, ties by the lowest id, in increasing order of id."""

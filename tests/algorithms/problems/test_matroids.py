@@ -158,7 +158,7 @@ def test_parallel_edges_and_self_loops():
         (lambda: LinearMatroid([]), "without a basis"),
         (lambda: LinearMatroid([[]]), "without a basis"),
         (lambda: LinearMatroid([[1, 0], [1]]), r"vectors\[1\] = \(1,\): all vectors must have 2 entries"),
-        (lambda: LinearMatroid([[1, 0.5]]), "every entry must be an integer"),
+        (lambda: LinearMatroid([[1, 0.5]]), "every entry of vectors = 0.5: must be a whole number"),
         (lambda: LinearMatroid([[2**40, 1]]), "must sum to less than"),
         (lambda: GraphicMatroid(2, [(0, 0), (1, 1)]), "without a basis"),
         (lambda: GraphicMatroid(2, []), "without a basis"),

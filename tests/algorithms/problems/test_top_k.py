@@ -26,7 +26,7 @@ def test_no_other_set_is_better(means, data):
         (3, 4, "size = 4: must be at most the number of arms, 3"),
         (3, 0, "size = 0"),
         (0, 1, "arms = 0"),
-        (3, 1.5, "size = 1.5: must be an integer"),
+        (3, 1.5, "size = 1.5: must be a whole number"),
     ],
 )
 def test_impossible_sizes_are_refused(arms, size, message):
@@ -38,3 +38,9 @@ def test_impossible_sizes_are_refused(arms, size, message):
 def test_weights_that_give_no_order_are_refused(weights):
     with pytest.raises(ProblemError, match="weights"):
         TopK(2, 1).solve(np.array(weights))
+
+
+def test_whole_numbers_of_numpy_are_counts():
+    structure = TopK(np.int64(3), np.uint8(2))
+    assert structure == TopK(3, 2)
+    assert [type(structure.arms), type(structure.size)] == [int, int]
