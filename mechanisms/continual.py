@@ -191,3 +191,10 @@ class Stream:
 def checked_horizon(horizon: int) -> int:
     """Return the horizon; raise `ParameterError` unless it is a whole number of at least 1."""
     return whole_number("horizon", horizon, least=1)
+
+
+def check_node_noise(mechanism: object, *kinds: type[NodeNoise]) -> None:
+    """Raise `ParameterError` unless the noise of a counter's nodes is a mechanism of these kinds."""
+    if not isinstance(mechanism, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise ParameterError(f"mechanism = {mechanism!r}: must be an instance of {names}")

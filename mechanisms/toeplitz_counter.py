@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.continual import Factorization, Stream, checked_horizon, checked_steps
+from mechanisms.continual import Factorization, Stream, check_node_noise, checked_horizon, checked_steps
 from mechanisms.float_bounds import FloatBounds
 from mechanisms.gaussian import Gaussian
 from mechanisms.mechanism import checked_sensitivity
@@ -132,6 +132,7 @@ class ToeplitzCounter(abc.ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checked_horizon(self.horizon))
+        check_node_noise(self.mechanism, Gaussian)
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
         for name in ("participations", "separation"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=1))

@@ -18,6 +18,7 @@ from mechanisms.continual import (
     Factorization,
     NodeNoise,
     Stream,
+    check_node_noise,
     checked_horizon,
     checked_steps,
     node_variance,
@@ -60,6 +61,7 @@ class TreeOfNodes(abc.ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checked_horizon(self.horizon))
+        check_node_noise(self.mechanism, Laplace, Gaussian, DiscreteLaplace)
         object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
 
     @property

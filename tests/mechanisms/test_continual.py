@@ -336,3 +336,10 @@ def test_one_step() -> None:
     ):
         assert counter.variance(1) == pytest.approx(2.0 if counter.profile().pure_epsilon else 1.0)
         assert counter.start((), rng).step(3.0).shape == ()
+
+
+@pytest.mark.parametrize("kind", [BinaryTree, SquareRootCounter])
+@pytest.mark.parametrize("mechanism", ["abc", None, Gaussian])
+def test_noise_of_nodes_is_an_instance_of_what_counters_draw(kind, mechanism) -> None:
+    with pytest.raises(ParameterError, match="mechanism = .*: must be an instance of"):
+        kind(horizon=8, mechanism=mechanism)
