@@ -341,5 +341,5 @@ def test_one_step() -> None:
 @pytest.mark.parametrize("kind", [BinaryTree, SquareRootCounter])
 @pytest.mark.parametrize("mechanism", ["abc", None, Gaussian])
 def test_noise_of_nodes_is_an_instance_of_what_counters_draw(kind, mechanism) -> None:
-    with pytest.raises(ParameterError, match="mechanism = .*: must be an instance of"):
+    with pytest.raises(ParameterError, match=r"mechanism = .*: must be an instance of"):
         kind(horizon=8, mechanism=mechanism)
