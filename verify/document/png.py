@@ -13,7 +13,7 @@ from verify.document.drawings import Chart, Laws, LossInterval, Style, axis_scal
 from verify.document.elements import Block, Details, Document, Picture
 from verify.findings.printable import printable
 
-_TITLE = 100  # characters
+_TITLE, _CAPTION = 100, 320  # characters
 _LINES: Mapping[Style, Mapping[str, str]] = {
     "proved": {"color": "C0"},
     "shown": {"color": "C3", "linestyle": "--"},
@@ -42,7 +42,7 @@ def draw_png(document: Document, path: Path) -> None:
                 _interval(axes, drawing)
             case Laws():
                 _laws(axes, drawing)
-        words = textwrap.fill(printable(str(picture.words), 160), 68)
+        words = textwrap.fill(printable(str(picture.words), _CAPTION).replace(" %", "\N{NO-BREAK SPACE}%"), 68)
         axes.set_title(words, parse_math=False, fontsize="small")
     figure.suptitle(printable(document.title, _TITLE), parse_math=False)
     figure.savefig(path, dpi=150)

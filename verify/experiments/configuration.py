@@ -37,7 +37,12 @@ from verify.learners.learner_on_problem import (
     is_linear,
     simulate_learner,
 )
-from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject, initial_records
+from verify.learners.learner_subject import (
+    LearnerSubject,
+    attribute_errors_to_subject,
+    initial_records,
+    problem_size,
+)
 from verify.subjects.own_problem import loaded_problem, problem_file
 from verify.subjects.resolve import every_learner, names_file, resolve
 
@@ -158,6 +163,7 @@ def simulated(
         if linear and (most := _most_sent(subject.name, played, configuration)):
             further["most_communication"] = most
     neighbours = subject.form.neighbours.value
+    further["size"] = problem_size(played)
     return SimulatedRuns(trace, subject.name, own_file or name, neighbours, _instance(played), further)
 
 

@@ -35,7 +35,7 @@ class SimulatedRuns(FromJson):
     instance
         A word for all of the problem; two that have the same are the same. Empty if there is none.
     further
-        JSON data beside the curves: ``best_kept``, ``communication`` (and ``most_communication``, where there is a
+        JSON data beside the curves: ``size`` of the problem, ``best_kept``, ``communication`` (and ``most_communication``, where there is a
         formula) and ``phases`` of linear learners, ``recommended`` (what each run would play next) and ``best`` where
         they were asked for.
     """
@@ -128,6 +128,8 @@ def _table(rows: Any, length: int) -> FloatArray | None:
 
 def is_known(name: str, value: Any) -> bool:
     """Return True if this is a known entry of `SimulatedRuns.further`, of the right form."""
+    if name == "size":
+        return isinstance(value, str)
     if name == "best_kept":
         return is_real(value)
     if name in ("communication", "most_communication"):

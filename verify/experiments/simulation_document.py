@@ -93,6 +93,7 @@ def _settings(simulations: Sequence[SimulationResult]) -> tuple[tuple[str, str],
     pairs = (
         ("learners", of_all([each.learner for each in simulations])),
         ("problem", of_all([each.problem for each in simulations])),
+        ("size", of_all([str(each.further.get("size", "")) for each in simulations])),
         ("ε", of_all([as_given(each.asked.epsilon) for each in simulations])),
         (
             "δ",
@@ -112,7 +113,7 @@ def _settings(simulations: Sequence[SimulationResult]) -> tuple[tuple[str, str],
 
 
 def setting_line(simulations: Sequence[SimulationResult]) -> str:
-    """Return the privacy, rounds, runs, seed and settings of simulations, for their picture."""
+    """Return the size, privacy, rounds, runs, seed and settings of simulations, for their picture."""
     left_out = ("learners", "problem", "neighbours of the claims")
     return ", ".join(f"{name}: {value}" for name, value in _settings(simulations) if name not in left_out)
 

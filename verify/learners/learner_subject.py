@@ -52,6 +52,15 @@ VECTORS: Mapping[str, tuple[Mapping[str, ProblemEntry[Any]], type[Any]]] = {
 """The problems of learners that play on vectors, by name, and their class, for each family."""
 
 
+def problem_size(problem: AnyProblem) -> str:
+    """Return the size of a problem in the field's letters: arms played at once and in all, or dimension and actions."""
+    if isinstance(problem, LinearBandit):
+        return f"d = {problem.actions.shape[1]}, {len(problem.actions)} actions"
+    if isinstance(problem, LinearContexts):
+        return f"d = {problem.features}, {problem.actions} actions"
+    return f"K = {problem.structure.size}, L = {problem.structure.arms}"
+
+
 def choose_problem(
     subject: LearnerSubject, problem: AnyProblem | str | None, settings: Mapping[str, Value]
 ) -> tuple[Any, Mapping[str, Value], str]:

@@ -151,7 +151,7 @@ def _person(report: RegretReport) -> Sentence:
 def _setting(report: RegretReport) -> Section:
     pairs = (
         ("learner", report.learner),
-        ("problem", report.problem),
+        ("problem", report.problem + (f", {report.size}" if report.size else "")),
         (
             "its privacy",
             f"ε = {as_given(report.epsilon)}, δ = {as_given(report.delta) if takes_delta(report.learner) else 0}, "
@@ -190,10 +190,13 @@ def _theorem(report: RegretReport) -> Section:
 def _outcome(report: RegretReport, twin: RegretReport | None) -> Section:
     outcome = report.outcome
     words = confident(
-        "Cumulative regret: mean of {draws:,} runs, limits on its expectation ({confidence} confidence), theorem, and "
-        "trivial bound.",
+        "Cumulative regret on {problem}: mean of {draws:,} runs from seed {seed}, limits on its expectation "
+        "({confidence} confidence), trivial bound, and theorem ({source}).",
         report.confidence,
         report.lanes,
+        problem=report.problem + (f" ({report.size})" if report.size else ""),
+        seed=report.seed,
+        source=report.theorem.source,
     )
     rows = tuple(
         (

@@ -94,6 +94,8 @@ class RegretReport(FromJson):
         Regret at checkpoints.
     reproduce
         The command that repeats the report.
+    size
+        The size of the problem, as K and L; empty if it was not kept.
     provenance
         When and by which code it was made.
     """
@@ -114,6 +116,7 @@ class RegretReport(FromJson):
     proof: tuple[ProofCheck, ...]
     outcome: tuple[Checkpoint, ...]
     reproduce: str
+    size: str = ""
     provenance: Provenance = field(default_factory=made_now, compare=False)
 
     def __post_init__(self) -> None:

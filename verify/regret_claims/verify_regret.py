@@ -32,7 +32,12 @@ from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.progress import Progress, no_progress
 from verify.findings.subject_error import SubjectError, describe_error, failing_place
 from verify.learners.learner_on_problem import build_learner, is_contextual, is_linear
-from verify.learners.learner_subject import AnyProblem, LearnerSubject, attribute_errors_to_subject
+from verify.learners.learner_subject import (
+    AnyProblem,
+    LearnerSubject,
+    attribute_errors_to_subject,
+    problem_size,
+)
 from verify.regret_claims.outcome import allowed_at_most, outcome
 from verify.regret_claims.proof import check_proof
 from verify.regret_claims.proof_run import TOLERANCE, ProofCheck
@@ -182,6 +187,7 @@ def regret(
         proof=proof,
         outcome=outcome(trace, bounds, floor, ceiling, limits),
         reproduce=_repeating_command(subject, problem, settings or {}, played, runs, error, seed),
+        size=problem_size(played.problem),
     )
 
 
