@@ -779,7 +779,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
             raise ForeignValue("this value did not enter through `private`: it has no account", place)
         movements = origin.movements(where)
         if self._trust is Trust.LOCAL:
-            check_holders(movements, place)
+            check_holders(sum([len(movement.records) for movement in movements]), place)
         elif self._trust is Trust.SHUFFLE and leaves:
             messages = origin.records(where) if isinstance(origin, TracedSums) else None
             check_shuffler(mechanism, messages, place)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from accountant.place import Place, calling_place
 from accountant.refusals import TrustViolation
 from mechanisms import Binomial, Mechanism
 from mechanisms.parameters import ParameterError
-
-if TYPE_CHECKING:
-    from accountant.gates.lineage import Movement
 
 _GATE = ("lanes", "private", "sums", "release")  # the members of a gate
 
@@ -85,17 +81,14 @@ def check_message(holders: int) -> None:
         )
 
 
-def check_holders(movements: Sequence[Movement], place: Place) -> None:
-    """Refuse to let out, under `Trust.LOCAL`, a value that more than one record moves.
+def check_holders(holders: int, place: Place) -> None:
+    """Refuse to let out, under `Trust.LOCAL`, a value that holds more than one record.
 
     Raises
     ------
     TrustViolation
         If it does.
     """
-    holders = 0
-    for movement in movements:
-        holders += len(movement.records)
     if holders > 1:
         raise TrustViolation(
             f"the released value holds {holders} records; under local trust every message holds one", place

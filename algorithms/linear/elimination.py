@@ -367,7 +367,7 @@ def _commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
 
     Examples
     --------
-    >>> commits(500, [100], [1.0, 0.7]), commits(400, [100], [1.0, 0.7])
+    >>> _commits(500, [100], [1.0, 0.7]), _commits(400, [100], [1.0, 0.7])
     (False, True)
     """
     after = np.minimum.accumulate(widths)

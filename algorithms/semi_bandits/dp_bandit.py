@@ -1,6 +1,6 @@
 """Private K-armed bandits: level-free indices of batches, of shuffled bits, or of randomized ones.
 
-*Central.* The arm of largest index is played, and its outcomes released in growing batches (`HeldBatches`): as
+*Central.* The arm of largest index is played, and its outcomes released in growing batches: as
 `CUCBBatch` does with sets of one arm. Each record is in one batch, and which one follows from releases before: a record
 pays for one release of one number.
 
