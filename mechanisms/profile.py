@@ -155,8 +155,9 @@ class PrivacyProfile(abc.ABC):
         x = np.asarray(epsilon, dtype=np.float64)
         lower, upper = self._bounds(x)
         lower, upper = np.maximum(lower, 0.0) + 0.0, np.maximum(upper, SMALLEST)  # + 0: no -0
-        if self.largest_finite is not None:
-            upper = np.where(x >= up(self.largest_finite), self.infinite_mass, upper)
+        largest = self.largest_finite
+        if largest is not None and (beyond := x >= up(largest)).any():
+            upper = np.where(beyond, self.infinite_mass, upper)
         return lower, upper
 
     def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
