@@ -19,7 +19,6 @@ from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, SampledPair
 from mechanisms.profile import PrivacyProfile, bounds_on_both_sides
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
-from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, SubsampledDirection, check_sampled
 
 _MOST_STRIPS = 500
@@ -155,10 +154,7 @@ class FixedSizeProfile(SampledProfile):
         """Bound the base's δ at both ends of the interval of its argument."""
         x = np.asarray(epsilon, dtype=np.float64)
         size = np.abs(x)
-        low, high = self._upper_side.bounds(size)
-        if self.pure_epsilon is not None:
-            high = np.where(size >= up(self.pure_epsilon), 0.0, high)
-        return bounds_on_both_sides(x, (low, high))
+        return bounds_on_both_sides(x, self._upper_side.bounds(size))
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._upper_side._everywhere(epsilon)

@@ -149,26 +149,22 @@ class PrivacyProfile(abc.ABC):
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (lower, upper) with lower <= δ(ε) <= upper, certified, for finite ε; element by element.
 
-        An upper end is 0 only where no loss is as large: elsewhere δ is positive, and at most the smallest float where
-        no float can show it.
+        An upper end is the mass of infinite losses where no finite loss is as large; elsewhere δ is positive, and at
+        least the smallest float where no float can show it.
         """
         x = np.asarray(epsilon, dtype=np.float64)
         lower, upper = self._bounds(x)
-        if not np.min(upper, initial=1.0) > 0.0:
-            none = np.inf if self.largest_finite is None else up(self.largest_finite)
-            upper = np.where((upper <= 0.0) & (x < none), SMALLEST, upper)
-        return lower + 0.0, upper + 0.0  # 0, not -0
+        lower, upper = np.maximum(lower, 0.0) + 0.0, np.maximum(upper, SMALLEST)  # + 0: no -0
+        largest = self.largest_finite
+        if largest is not None and (beyond := x >= up(largest)).any():
+            upper = np.where(beyond, self.infinite_mass, upper)
+        return lower, upper
 
     def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return bounds from `relative_error`, and 1e-310 more where floats have fewer digits."""
-        x = epsilon
-        value, error = np.clip(self._everywhere(x), 0.0, 1.0), self.relative_error
+        value, error = np.clip(self._everywhere(epsilon), 0.0, 1.0), self.relative_error
         least = np.where(value < 1e-290, 1e-310, 0.0)
-        lower, upper = value * (1.0 - error) - least, value * (1.0 + error) + least
-        largest = self.largest_finite
-        if largest is not None:
-            upper = np.where(x >= up(largest), self.infinite_mass, upper)
-        return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+        return value * (1.0 - error) - least, np.minimum(value * (1.0 + error) + least, 1.0)
 
     def proves(self, epsilon: float, delta: float) -> bool:
         """Return True if the certified upper end of the curve at a finite epsilon is at most delta."""

@@ -144,8 +144,6 @@ class GroupOnSample(BoundedCurve, SampledProfile):
             low, high = bounds_on_both_sides(x, (low, high))
         taken, w = -math.expm1(self.size * math.log1p(-self.rate)), np.minimum(x, 0.0)
         high = np.minimum(high, (-np.expm1(w) + np.exp(w) * taken) * (1.0 + 16.0 * ROUNDING))
-        if self.pure_epsilon is not None:
-            high = np.where(x >= up(self.pure_epsilon), 0.0, high)
         return np.minimum(low, high), high
 
 

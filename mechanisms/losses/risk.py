@@ -84,7 +84,7 @@ class Risk:
 
         def line(k: float) -> float:
             first = delta + k / keep if keep else math.inf
-            return min(first, 1.0 - keep * (1.0 - delta - k), k + most) * off
+            return min(first, keep * (delta + k) - math.expm1(-epsilon), k + most) * off
 
         return Risk(
             at_most(self.advantage, most),

@@ -329,7 +329,11 @@ OPTIONS = _table(
     Option("--promote", bool, "This copy goes on and no other will (after a move, a restore or a loss)."),
     Option("--proof", NEW_FILE, "Write a proof of the figure here, for the independent checker."),
     Option("--purpose", str, "What charges are for; rules count by it."),
-    Option("--rates", (RATE, RATE), "Target: false and true positive rate of any attack, at most."),
+    Option(
+        "--rates",
+        (RATE, RATE),
+        f"Target: false and true positive rate of any attack, at most.  [{RATE._describe_range()}]",
+    ),
     Option("--reason", str, "Why; kept in the ledger.", default=""),
     Option("--replay", bool, "Run a certificate's subject again, too, with a new seed."),
     Option("--remove", str, "Revoke the key of this name."),

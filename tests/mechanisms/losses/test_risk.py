@@ -312,13 +312,14 @@ def test_after_a_deadline_a_risk_takes_one_curve_point(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [(0.0, 0.07), (1e-9, 1e-6), (0.7, 0.01), (3.0, 0.2), (800.0, 1e-6)]
+    ("epsilon", "delta"), [(0.0, 0.07), (0.0, 1e-300), (1e-9, 1e-6), (0.7, 0.01), (3.0, 0.2), (800.0, 1e-6)]
 )
 def test_risks_are_bounded_by_one_delta_as_its_worst_pair_has_them(epsilon: float, delta: float) -> None:
     share = 1.0 / (1.0 + math.exp(-epsilon))
     p = np.array([delta, (1.0 - delta) * share, (1.0 - delta) * (1.0 - share), 0.0])
     q, unknown = p[::-1], Bound(1.0, "nothing")
-    found = Risk(unknown, unknown, dict.fromkeys(FALSE, unknown), ((0.0, 1.0), (900.0, 1.0)))
+    rates = (*FALSE, 1e-5, 1e-9)
+    found = Risk(unknown, unknown, dict.fromkeys(rates, unknown), ((0.0, 1.0), (900.0, 1.0)))
     found = found.within(epsilon, delta)
     advantage = float(np.sum(np.maximum(p - q, 0.0)))
     assert advantage <= found.advantage.upper <= advantage + 1e-14
@@ -327,5 +328,6 @@ def test_risks_are_bounded_by_one_delta_as_its_worst_pair_has_them(epsilon: floa
         for false in FALSE:
             best = best_test(p, q, false)
             assert best * (1.0 - 1e-14) <= found.true_positive_rates[false].upper <= best + 1e-14
+    assert all(found.true_positive_rates[false].upper >= false for false in rates)  # as guessing does
     assert found.profile == ((0.0, found.advantage.upper), (900.0, delta))
     assert found.within(0.0, 1.0) == found

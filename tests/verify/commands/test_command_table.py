@@ -16,7 +16,7 @@ import pytest
 from algorithms.problems import contextual_problems, linear_problems, problems
 from verify.commands.command_group import cli
 from verify.commands.command_table import COMMANDS
-from verify.commands.option_table import NAMES, OPTIONS, Option
+from verify.commands.option_table import NAMES, OPTIONS, RATE, Option
 from verify.experiments.named_experiments import experiments
 from verify.options import Options, each_option
 from verify.subjects.resolve import every_learner
@@ -128,6 +128,16 @@ def test_a_number_is_refused_by_the_range_that_the_help_shows(path: str, option:
     if isinstance(kind, click.FloatRange):
         with pytest.raises(click.BadParameter, match=re.escape(f"nan is not in the range {words}")):
             kind.convert("nan", option, context)
+
+
+def test_rates_are_refused_by_the_range_that_the_help_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    words = RATE._describe_range()
+    context = click.Context(COMMANDS["calibrate"].command("calibrate"))
+    assert words in " ".join(context.command.get_help(context).split())
+    for rates in (("0", "0.5"), ("0.1", "1"), ("1e-301", "0.5")):
+        with pytest.raises(SystemExit, match="2"):
+            cli.main(["calibrate", "releases.toml", "--rates", *rates])
+        assert f"is not in the range {words}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
