@@ -107,4 +107,4 @@ def test_a_subject_cannot_turn_into_another() -> None:
 def test_what_a_file_changes_in_the_verifier_is_said() -> None:
     result = apart(f"{FOLDER}/patches_the_verifier.py:LAPLACE")
     assert result.verdict == "unproven"
-    assert "in place of verify.verify_mechanism.likeliest_event" in result.decision.reasons[0].text
+    assert "the replacement of verify.verify_mechanism.likeliest_event" in result.decision.reasons[0].text

@@ -37,7 +37,7 @@ def instance(name, problem=None, horizon=4000, epsilon=1.0, **settings):
     elif family == "linear":
         played = linear_check_problem(horizon, {}, dimension=3 if name.startswith("published/") else 2)
     else:
-        own = {"bandit": "arms", "matroid": "linear-matroid", "cascade": "cascade"}
+        own = {"bandit": "arms", "matroid": "linear-matroid", "cascade": "cascade", "experts": "experts"}
         played = build_problem(problem or own.get(family, "top-k"), {})
     return Instance(played, epsilon, horizon, settings=settings)
 
