@@ -42,7 +42,9 @@ def draw_png(document: Document, path: Path) -> None:
                 _interval(axes, drawing)
             case Laws():
                 _laws(axes, drawing)
-        words = textwrap.fill(printable(str(picture.words), _CAPTION).replace(" %", "\N{NO-BREAK SPACE}%"), 68)
+        words = textwrap.fill(
+            printable(str(picture.words), _CAPTION).replace(" %", "\N{NO-BREAK SPACE}%"), 68
+        )
         axes.set_title(words, parse_math=False, fontsize="small")
     figure.suptitle(printable(document.title, _TITLE), parse_math=False)
     figure.savefig(path, dpi=150)
