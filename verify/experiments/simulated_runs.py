@@ -35,9 +35,9 @@ class SimulatedRuns(FromJson):
     instance
         A word for all of the problem; two that have the same are the same. Empty if there is none.
     further
-        JSON data beside the curves: ``size`` of the problem, ``best_kept``, ``communication`` (and ``most_communication``, where there is a
-        formula) and ``phases`` of linear learners, ``recommended`` (what each run would play next) and ``best`` where
-        they were asked for.
+        JSON data beside the curves: ``size`` of the problem, ``best_kept``, ``communication`` (and
+        ``most_communication``, where there is a formula) and ``phases`` of linear learners, ``recommended`` (what each
+        run would play next) and ``best`` where they were asked for.
     """
 
     trace: Trace
