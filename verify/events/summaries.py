@@ -42,7 +42,7 @@ _PHRASES: dict[SummaryOperation, str] = {
     "count from": "the number of values of at least {value} among {of}",
     "first of": "the place (from 1; 0 if none) of the first {value} among {of}",
     "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
-    "present": "the number of entries present (of {count})",
+    "present": "the number of {kind} present (of {count})",
 }
 
 
@@ -107,7 +107,8 @@ class ColumnSummary(Reading):
         names = join_names([column.words for column in self.columns], 4)
         labels = {value: word for column in self.columns for value, word in column.labels}
         value = labels.get(self.value, format_value(self.value))
-        return _PHRASES[self.operation].format(of=names, value=value, count=len(self.columns))
+        kind = "entries" if all(column.is_entry for column in self.columns) else "values"
+        return _PHRASES[self.operation].format(of=names, value=value, count=len(self.columns), kind=kind)
 
 
 def _sum(values: Sequence[FloatArray]) -> FloatArray:

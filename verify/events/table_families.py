@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
-from verify.events.event import Event, RowTable, row_keys
+from verify.events.event import Event, RowTable, most_readable, row_keys
 from verify.events.families import EventFamily, Sorted, disjoint, nested, occurrences, runs
 from verify.events.readings import Reading
 from verify.events.view_sample import ViewSample, WorldSamples
@@ -161,18 +161,21 @@ def _families_of_table(
     sizes = np.arange(2, len(rows))
     if sizes.size > 128:
         sizes = np.unique(np.geomspace(2, len(rows) - 1, 128).astype(np.int64))
-    together = []
-    split = _split_together(order, places, sizes) if paired else None
-    for count, n in zip(choose_counts, choose_size, strict=True):
-        top, bottom = np.cumsum(count[order])[sizes - 1], np.cumsum(count[order][::-1])[sizes - 1]
-        together.append(np.concatenate([top, bottom, n - top, n - bottom]))
+    few = sizes <= most_readable(readings)
+    for some in (sizes[few], sizes[~few]):
+        together = []
+        split = _split_together(order, places, some) if paired else None
+        for count, n in zip(choose_counts, choose_size, strict=True):
+            top, bottom = np.cumsum(count[order])[some - 1], np.cumsum(count[order][::-1])[some - 1]
+            together.append(np.concatenate([top, bottom, n - top, n - bottom]))
 
-    def build_nested(at: int) -> Event:
-        which, number = divmod(at, sizes.size)
-        members = order[: sizes[number]] if which % 2 == 0 else order[::-1][: sizes[number]]
-        return RowTable(readings, tuple(rows[r] for r in members), which >= 2)
+        def build_nested(at: int, some: npt.NDArray[np.intp] = some) -> Event:
+            which, number = divmod(at, some.size)
+            members = order[: some[number]] if which % 2 == 0 else order[::-1][: some[number]]
+            return RowTable(readings, tuple(rows[r] for r in members), which >= 2)
 
-    yield EventFamily(together[0], together[1], choose_size, build_nested, nested, split)
+        if some.size:
+            yield EventFamily(together[0], together[1], choose_size, build_nested, nested, split)
 
 
 def _split_together(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -130,11 +130,13 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
     for value in values:
         view = Sorted.from_reading(value, fit, choose)
         different = kinds.note(value.column, view)
-        yield from value_families(view)
+        tables = value_families(view)
+        yield from islice(tables, 1)  # of single values
         if value.column.kind == "real" and different > 2:
             yield from half_line_family(view)
-            if different > _LIMITS.few_values:
-                yield from one_sided_families(view)
+        yield from tables
+        if value.column.kind == "real" and different > _LIMITS.few_values:
+            yield from one_sided_families(view)
     pairs = _nearest_pairs(kinds.smooth, _LIMITS.differences)
     rounding = Rounding(fit)
     steps = [rounding.round_reading(Combination.difference(later, column)) for column, later in pairs]

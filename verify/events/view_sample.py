@@ -29,12 +29,15 @@ class Column:
         ``"category"`` for labels, ``"real"`` for measurements.
     labels
         Words for some of the values, as (value, word): a category that is a word is a number in a sample.
+    is_entry
+        False of another reading of an entry, such as its length or a part of it: such readings are not counted.
     """
 
     name: str
     words: str
     kind: Literal["category", "real"]
     labels: tuple[tuple[float, str], ...] = ()
+    is_entry: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

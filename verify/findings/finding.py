@@ -335,7 +335,7 @@ class Statement(Enum):
     # What outputs hold
     RAISES = (
         FindingKind.RAISES,
-        "{verb} {error} in {raised} of {draws:,} calls on {data}; exceptions count as output",
+        "{verb} {error}{others} in {raised} of {draws:,} calls on {data}; errors count as output",
         OBSERVED,
     )
     WRONG_GUESS = (

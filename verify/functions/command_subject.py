@@ -30,13 +30,14 @@ import numpy as np
 
 from accountant.files.data_files import DataFileError, from_toml, without_repetition
 from mechanisms.parameters import real
+from mechanisms.printed_numbers import counted_noun
 from verify.conduct.time_limit import TimeLimitReached
 from verify.findings.subject_error import SubjectError
 from verify.functions.claimed import claim_form
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.registry import adjacency_from_words
-from verify.outputs.output_readings import Raised
+from verify.outputs.raised import Raised
 
 _TRIES = 16  # single outputs after which a command that failed counts as one that always fails on the data
 _LONGEST_LINE = 120  # characters of a command's output in a message
@@ -77,7 +78,7 @@ class Command:
         for _ in range(_TRIES):
             if self._run(data, int(rng.integers(2**53)), 1)[1] is None:
                 raise SubjectError(
-                    f"{self} {failure.verb} {failure.message} in some runs on data = {_json(data)} and not in others: "
+                    f"{self} {failure.verb} {failure.said} in some runs on data = {_json(data)} and not in others: "
                     "print an output instead, such as null; then it is audited"
                 )
         return [failure] * lanes
@@ -111,7 +112,7 @@ class Command:
                 verb, status = "was ended by", f"signal {-process.returncode}"
             if complaint.strip():
                 status += f": {_excerpt(complaint.strip().splitlines()[-1])}"
-            return [], Raised(f"exit status {process.returncode}", status, str(self), verb)
+            return [], Raised(f"exit status {process.returncode}", "", status, str(self), verb)
         return self._parse_outputs(printed, lanes, question), None
 
     def _parse_outputs(self, printed: str, lanes: int, question: str) -> list[Any]:
@@ -119,7 +120,7 @@ class Command:
         lines = [line for line in printed.splitlines() if line.strip()]
         if len(lines) != lanes:
             raise SubjectError(
-                f"{self} printed {len(lines)} line{'s' * (len(lines) != 1)} where {lanes} outputs were asked for: "
+                f"{self} printed {counted_noun(len(lines), 'line')} where {lanes} outputs were asked for: "
                 f'print one JSON value a line, as many as "lanes" says; it was sent {_excerpt(question)} and printed '
                 f"{_excerpt(printed)!r}"
             )

@@ -27,7 +27,7 @@ from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Finding, FindingKind, Statement, add_once
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import describe_data
-from verify.functions.runs import error_name
+from verify.functions.runs import as_output
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.read_outputs import read_outputs
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
@@ -54,13 +54,13 @@ def replay_gate(
 
 
 def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> FloatArray:
-    """Run the function with a gate; return its output, or the type of its error, as numbers: words by a code."""
+    """Run the function with a gate; return its output, or its error, as numbers: words by a code."""
     given = data.item() if data.ndim == 0 else np.array(data)
     try:
         with subjects_own():
             output = subject.function(given, gate)
     except subject_exceptions() as error:  # whoever sees outputs sees which calls raise
-        output = [math.nan, error_name(error)]
+        output = as_output(error)
     readings = read_outputs([output])
     beside = [*readings.words.values(), *readings.whole.values()]
     words = [float(zlib.crc32(repr(column[0]).encode())) for column in beside]

@@ -23,7 +23,8 @@ from verify.findings.subject_error import SubjectError, describe_error, failing_
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Data
 from verify.outputs.output_layout import OutputLayout
-from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
+from verify.outputs.output_readings import Readings, UnreadableOutput
+from verify.outputs.raised import Raised
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
 
@@ -219,7 +220,7 @@ class FunctionRuns:
             except subject_exceptions() as error:  # whatever a user's function raises
                 if isinstance(error, SubjectError):
                     raise
-                raise RaisedInLanes(_raised(error).message) from error
+                raise RaisedInLanes(as_output(error).said) from error
             if watch:
                 self._compare(given, turns[0])
             return result
@@ -231,9 +232,10 @@ class FunctionRuns:
                 outputs.append(_as_returned(call(given)))
             except subject_exceptions() as error:
                 # Where it was raised takes a hundred times as long to find as the call took: once is enough.
-                outputs.append(_raised(error) if watch else Raised(error_name(error), "", ""))
-                if self.subject.guessed and (key := key_of(data)) not in self.outside:
-                    self.outside[key] = data, _raised(error)
+                unknown = self.subject.guessed and key_of(data) not in self.outside
+                outputs.append(as_output(error, str(failing_place(error)) if watch or unknown else ""))
+                if unknown:
+                    self.outside[key_of(data)] = data, outputs[-1]
             if watch:
                 self._compare(given, data)
         return outputs
@@ -309,20 +311,15 @@ def _argument_of(data: Data) -> Any:
     return data.item() if data.ndim == 0 else np.array(data)
 
 
-def _raised(error: BaseException) -> Raised:
-    """Return the error as an output: its message on one line, cut to at most `_LONGEST_MESSAGE` characters."""
+def as_output(error: BaseException, where: str = "") -> Raised:
+    """Return an error as an output: its message on one line, cut to at most `_LONGEST_MESSAGE` characters."""
     said = " ".join(describe_error(error).split())
     said = said if len(said) <= _LONGEST_MESSAGE else f"{said[: _LONGEST_MESSAGE - 3]}..."
-    return Raised(error_name(error), said, str(failing_place(error)))
-
-
-def error_name(error: BaseException) -> str:
-    """Return the kind of an error, as an output; of an end of the process with its exit status."""
-    name = type(error).__name__
-    if not isinstance(error, SystemExit):
-        return name
-    status = error.code if isinstance(error.code, int) else int(error.code is not None)
-    return f"{name}({status})"
+    kind, _, message = said.partition(": ")
+    if isinstance(error, SystemExit):
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+        kind = f"{kind}({status})"
+    return Raised(kind, message, said, where)
 
 
 @contextmanager

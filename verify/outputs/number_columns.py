@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from verify.outputs.seen_place import SeenPlace
 _FEW_VALUES = 12  # different whole numbers up to which a place holds labels
 _LOW_BITS = 12  # of a whole number that is too large even after a subtraction: with these, 64 bits are exact
 _LONGEST_NUMBER = 24  # digits of a number that are said
+_NEAR, _NEAREST = 16, 1_000  # times the range of whole numbers, and at least so much, that a round number lies apart
 
 
 @dataclass(frozen=True)
@@ -84,20 +85,25 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
         if any(whole is not None for _, whole in numbers):
             integers = [x for both in numbers for x in _integers_of(*both) if x is not None]
             smallest, largest = min(integers), max(integers)
-            offsets[place.name] = smallest
-            values = np.concatenate([_subtract(*both, smallest) for both in numbers])
+            offset, offset_words = _round_number(smallest, largest)
+            offsets[place.name] = offset
+            values = np.concatenate([_subtract(*both, offset) for both in numbers])
             if largest - smallest >= LEAST_INEXACT:
                 bits = np.concatenate([_low_bits(*both) for both in numbers])
                 few = np.unique(bits[~np.isnan(bits)]).size <= _FEW_VALUES
                 low[place.name] = Column(
-                    f"{key}:low", f"{said} modulo 2^{_LOW_BITS}", "category" if few else "real"
+                    f"{key}:low",
+                    f"{said} modulo 2^{_LOW_BITS}",
+                    "category" if few else "real",
+                    is_entry=False,
                 )
-            if smallest != 0:
-                key, said = f"{key} - {smallest:#x}", f"{said} minus {_digits(smallest)}"
+            if offset != 0:
+                key, said = f"{key} - {offset_words}", f"{said} minus {offset_words}"
         truth = not place.holds_words and all(
             (r.truth_at(at) | np.isnan(r.values[:, at])).all() for r, at in place.outputs
         )
-        columns.append(_number_column(key, said, values[~np.isnan(values)], truth))
+        column = _number_column(key, said, values[~np.isnan(values)], truth)
+        columns.append(replace(column, is_entry=place.is_entry))
     names = tuple(place.name for place in places)
     return _NumberColumns(names, tuple(columns), offsets), _LowBits(tuple(low), tuple(low.values()))
 
@@ -109,12 +115,34 @@ def _number_column(key: str, said: str, values: FloatArray, truth: bool) -> Colu
     return Column(key, said, "category" if labels else "real", truths)
 
 
-def _digits(whole: int) -> str:
-    """Say a whole number; of a long one, how it begins and ends, in hexadecimal."""
-    if abs(whole) < 10**_LONGEST_NUMBER:
-        return str(whole)
-    said = f"{whole:#x}"
-    return said if len(said) <= _LONGEST_NUMBER else f"{said[:12]}...{said[-8:]} ({len(said)} characters)"
+def _round_number(smallest: int, largest: int) -> tuple[int, str]:
+    """Return a round number near some numbers, and its words: of a long one, a power of ten or of two, times a few.
+
+    It has the most zeros at its end, in decimal or, if its words are shorter, in binary digits. Numbers whose range is
+    below 2^53 are floats once it is subtracted.
+    """
+    spread, middle = largest - smallest, (smallest + largest) // 2
+    around = spread
+    if spread < LEAST_INEXACT:
+        around = min(max(_NEAR * spread, _NEAREST), int(LEAST_INEXACT) - 1 - spread)
+    least, most = middle - around, middle + around
+    if least <= 0 <= most:
+        return 0, ""
+    found = []
+    for base in (10, 2):
+        power = 0
+        while most // base ** (power + 1) * base ** (power + 1) >= least:
+            power += 1
+        found.append((most // base**power, base, power))
+    decimal, binary = found
+    short = abs(most) < 10**_LONGEST_NUMBER and abs(binary[0]) != 1
+    times, base, power = decimal if short else min(found, key=lambda each: len(str(each[0])))
+    number, said = times * base**power, str(times)
+    if short:
+        return number, str(number)
+    if len(said) > _LONGEST_NUMBER:
+        said = f"{said[:6]}...{said[-6:]} ({len(said)} characters)"
+    return number, {1: "", -1: "-"}.get(times, f"{said} · ") + f"{base}^{power}"
 
 
 def _integers_of(values: FloatArray, whole: WholeArray | None) -> list[int | None]:

@@ -86,12 +86,13 @@ def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
             continue
         columns = [
             Column(
-                f"{place.key}:{mark.key}", f"whether {place.description} is {mark.said}", "category", _SAID
+                f"{place.key}:{mark.key}", f"whether {place.description} is {mark.said}", "category", _SAID, False
             )
             for place in marked
         ]
         if len(marked) > _MOST_ALONE:
-            columns = [Column(f"output:{mark.key}", f"how many entries are {mark.said}", "real")]
+            said = f"how many entries are {mark.said}"
+            columns = [Column(f"output:{mark.key}", said, "real", is_entry=False)]
         found.append(_MarkedNumbers(tuple(place.name for place in marked), tuple(columns), mark))
     return found
 

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from operator import attrgetter, methodcaller
 from typing import Protocol
 
@@ -20,8 +20,11 @@ from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
 from verify.outputs.number_columns import number_columns
 from verify.outputs.number_marks import marked_numbers
+from verify.outputs.entries import SORTED
 from verify.outputs.output_readings import Readings
-from verify.outputs.seen_place import SeenPlace, seen_places
+from verify.outputs.raised import ERRORS, KIND, MESSAGE
+from verify.outputs.seen_place import SeenPlace, describe_place, seen_places
+from verify.outputs.shapes import AN_ERROR, Shape, format_shape
 from verify.outputs.spelling import Spelling
 from verify.outputs.wide_outputs import MOST_PLACES, BlockSums, most_telling_names
 from verify.outputs.word_columns import WordCodes, Words
@@ -31,7 +34,7 @@ _MOST_SPELLED = (
 )
 # Part of the numbers to which their steps are rounded: a sum of many terms is rounded, too.
 _ROUNDED = 2.0**-40
-_ANOTHER = -1.0  # the code of all words that were not seen at first, where their parts are columns, too
+_MOST_LENGTHS = 8  # lists of which the length is a column
 
 
 class _ColumnSource(Protocol):
@@ -126,9 +129,9 @@ class OutputLayout:
         return max(1, len(self.places))
 
     @property
-    def has_varied_shapes(self) -> bool:
-        """True if words are taken apart, or outputs have several shapes: a few outputs hardly show all of these."""
-        return any(isinstance(source, _SpelledColumns | _OutputShape) for source in self.sources)
+    def has_varied_forms(self) -> bool:
+        """True if there are words, or outputs of several shapes: a few outputs hardly show all of these."""
+        return any(isinstance(source, _WordColumn | _OutputShape) for source in self.sources)
 
     def sample(self, readings: Readings, before: Readings | None = None) -> ViewSample:
         """Return the view that n outputs are, shape (n, columns); steps are those since the n outputs `before`."""
@@ -171,12 +174,11 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
     telling = [places[name] for name in most_telling_names(numbered, seen)]
     numbers, low_bits = number_columns(telling)
     codes = WordCodes.from_words(word for place in spoken for word in place.seen_words)
-    labels: list[_ColumnSource] = []
+    labels: list[_ColumnSource] = [_label_column(place, codes) for place in spoken]
     spelled: list[_ColumnSource] = []
+    few = sum(place.name not in ERRORS for place in spoken) <= _MOST_SPELLED
     for place in spoken:
-        spelling = Spelling.from_words(*place.words_apart) if len(spoken) <= _MOST_SPELLED else None
-        labels.append(_label_column(place, codes, closed=spelling is not None))
-        if spelling is not None:
+        if (few or place.name == MESSAGE) and (spelling := Spelling.from_words(*place.words_apart)):
             spelled.append(
                 _SpelledColumns(place.name, spelling.columns(place.key, place.description), spelling)
             )
@@ -185,15 +187,11 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
         sources.append(BlockSums.from_names(numbered))
     orders = _codes(r.orders for r in seen)
     if len({frozenset(order.split(", ")) for order in orders.codes}) < len(orders):
-        column = Column("order", "the order of the output's keys", "category", orders.labels())
-        sources.append(_WordColumn(column, attrgetter("orders"), orders.code_of))
-    shapes = WordCodes.from_words(shape for r in seen for shape in r.shapes)
+        column = Column("order", "the order of the output's keys", "category", orders.labels("order"), False)
+        sources.append(_WordColumn(column, attrgetter("orders"), orders))
+    shapes = {shape: shape for r in seen for shape in r.shapes if shape != AN_ERROR}
     if len(shapes) > 1:
-        sources.append(_OutputShape(shapes, frozenset(places)))
-    errors = _codes(r.errors for r in seen)
-    if len(errors):
-        column = Column("raised", "the raised error", "category", errors.labels())
-        sources.append(_WordColumn(column, attrgetter("errors"), errors.code_of))
+        sources.insert(0, _OutputShape.from_shapes(list(shapes), frozenset(places)))
     return OutputLayout(tuple(source for source in sources if source.columns), tuple(places))
 
 
@@ -207,13 +205,13 @@ class _WordColumn:
         The column.
     words
         The words, or None if no output has any.
-    number
-        Returns the code of a word.
+    codes
+        The codes of words.
     """
 
     column: Column
     words: Callable[[Readings], Words | None]
-    number: Callable[[str], float]
+    codes: WordCodes
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -225,18 +223,17 @@ class _WordColumn:
         words = self.words(readings)
         if words is None:
             return np.full((len(readings), 1), np.nan)
-        return words.numbers(self.number)[:, None]
+        return words.numbers(self.codes.code_of)[:, None]
 
 
-def _label_column(place: SeenPlace, codes: WordCodes, *, closed: bool) -> _WordColumn:
-    """Return the words at a place as labels; if `closed`, one label for all words that were not seen at first."""
+def _label_column(place: SeenPlace, codes: WordCodes) -> _WordColumn:
+    """Return the words at a place as labels, those of the kind of an error without quotation marks."""
     key, said = place.key, place.description
     if place.holds_numbers:  # they have a column, too
         key, said = f"{key}:word", f"{said} as a word"
-    another = ((_ANOTHER, "another word than those seen at first"),) if closed else ()
-    column = Column(key, said, "category", (*another, *codes.labels()))
-    number = partial(codes.code_of, unseen=_ANOTHER) if closed else codes.code_of
-    return _WordColumn(column, methodcaller("words_at", place.name), number)
+    labels = codes.labels("error", format_shape) if place.name == KIND else codes.labels()
+    column = Column(key, said, "category", labels, place.is_entry)
+    return _WordColumn(column, methodcaller("words_at", place.name), codes)
 
 
 def _codes(columns: Iterable[Words | None]) -> WordCodes:
@@ -264,22 +261,50 @@ class _SpelledColumns:
 
 @dataclass(frozen=True)
 class _OutputShape:
-    """The shape of an output, and how many entries it has beside those at known places."""
+    """The shape of an output, the lengths of its lists, and how many entries it has beside those at known places.
 
-    codes: WordCodes
+    Attributes
+    ----------
+    codes
+        The codes of shapes; None if the lengths say as much.
+    places
+        The names of known places.
+    lengths
+        The names of the lists of which the length is a column.
+    """
+
+    codes: WordCodes | None
     places: frozenset[str]
+    lengths: tuple[str, ...]
+
+    @classmethod
+    def from_shapes(cls, shapes: Sequence[Shape], places: frozenset[str]) -> _OutputShape:
+        """Return the columns for outputs of these shapes, all of them different."""
+        names = dict.fromkeys(name for shape in shapes for name in shape.lengths)
+        varied = [name for name in names if len({shape.lengths.get(name) for shape in shapes}) > 1]
+        lengths = tuple(varied[:_MOST_LENGTHS])
+        different = {tuple(map(shape.lengths.get, lengths)) for shape in shapes}
+        say_as_much = len(different) == len(shapes) and not any(None in each for each in different)
+        return cls(None if say_as_much else WordCodes.from_words(shapes), places, lengths)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """Two columns."""
-        return (
-            Column("shape", "the shape of the output", "category", self.codes.labels("a single value")),
-            Column("unknown", "the number of entries that the first outputs did not have", "category"),
-        )
+        """The columns."""
+        found = []
+        for name in self.lengths:
+            of_set = any(place.startswith((f"{name}{{", f"{name}{SORTED}")) for place in self.places)
+            noun = "elements" if of_set else "entries"
+            words = f"the number of {noun} of {describe_place(name)}"
+            found.append(Column(f"output{name}:length", words, "real", is_entry=False))
+        if self.codes is not None:
+            labels = self.codes.labels("shape", format_shape)
+            found.append(Column("shape", "the shape of the output", "category", labels, False))
+        unknown = "the number of entries that the first outputs did not have"
+        return (*found, Column("unknown", unknown, "category", is_entry=False))
 
     def values(self, readings: Readings) -> FloatArray:
-        """Return the shapes' codes, and the counts; shape (n, 2)."""
-        shapes = [self.codes.code_of(shape) for shape in readings.shape_of_each]
+        """Return the lengths, NaN where there is no list, the shapes' codes, and the counts; shape (n, columns)."""
+        rows = {shape: self._row(shape) for shape in readings.shapes}
         count = np.zeros(len(readings)) if readings.beyond is None else readings.beyond.astype(np.float64)
         for place, name in enumerate(readings.names):
             if name not in self.places:
@@ -287,4 +312,9 @@ class _OutputShape:
                 if place in readings.words:
                     present |= readings.words[place].has_word
                 count += present
-        return np.stack([shapes, count], axis=1)
+        return np.column_stack([np.array([rows[shape] for shape in readings.shape_of_each]), count])
+
+    def _row(self, shape: Shape) -> list[float]:
+        """Return the values of one shape."""
+        lengths = [float(shape.lengths.get(name, math.nan)) for name in self.lengths]
+        return lengths if self.codes is None else [*lengths, self.codes.code_of(shape)]

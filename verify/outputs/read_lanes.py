@@ -20,7 +20,7 @@ from verify.outputs.output_readings import (
     floats_and_whole,
 )
 from verify.outputs.read_outputs import read_outputs
-from verify.outputs.shapes import entries_in_words, shape_of
+from verify.outputs.shapes import Shape, shape_of
 from verify.outputs.word_columns import NO_WORD, Words
 
 _WANTED = (
@@ -86,11 +86,12 @@ def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) ->
     )
 
 
-def _shape(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None) -> str:
-    """Return the shape of one lane's output in words."""
+def _shape(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None) -> Shape:
+    """Return the shape of one lane's output."""
+    first = [array[0] for array in arrays]
     if keys is not None:
-        return shape_of({key: array[0] for key, array in zip(keys, arrays, strict=True)})
-    return " and ".join(entries_in_words(array.shape[1:]) for array in arrays)
+        return shape_of(dict(zip(keys, first, strict=True)))
+    return shape_of(first[0]) if len(first) == 1 else Shape(" and ".join(map(shape_of, first)))
 
 
 def _names(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from mechanisms.arrays import BoolArray, FloatArray
 from verify.outputs.entries import SINGLE, entries_of, is_flat, take_apart
 from verify.outputs.output_readings import (
     LEAST_INEXACT,
-    Raised,
     Readings,
     all_marked,
     as_float,
@@ -24,7 +23,8 @@ from verify.outputs.output_readings import (
     flat_names,
     floats_and_whole,
 )
-from verify.outputs.shapes import entries_in_words, shape_of
+from verify.outputs.raised import Raised
+from verify.outputs.shapes import Shape, shape_of
 from verify.outputs.word_columns import Words
 
 
@@ -54,10 +54,7 @@ def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -
     for i, output in enumerate(outputs):
         entries: list[Any] = []
         marks: list[Any] = []
-        if isinstance(output, Raised):
-            marks.append(Raised)
-        else:
-            take_apart(output, entries, marks)
+        take_apart(output, entries, marks)
         numbers, rows = alike.setdefault(tuple(marks), ([], []))
         numbers.append(i)
         rows.append(entries)
@@ -89,17 +86,14 @@ class _Columns:
         self.values = np.full((n, 1), np.nan)  # grows to the right
         self.words: dict[int, npt.NDArray[np.object_]] = {}
         self.whole: dict[int, npt.NDArray[np.object_]] = {}
-        self.shapes: list[tuple[npt.NDArray[np.intp], str]] = []
+        self.shapes: list[tuple[npt.NDArray[np.intp], Shape]] = []
         self.truth: dict[int, BoolArray] = {}
         self.integer: dict[int, BoolArray] = {}
         self.flat = 0  # the entries of lists no longer than this have the places 0, 1, ...
 
     def add(self, example: Any, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
         """Add outputs of one form: one of them, their numbers, and the entries of each in order."""
-        raised = isinstance(example, Raised)
-        self.shapes.append((which, "nothing" if raised else shape_of(example)))
-        if raised:
-            return
+        self.shapes.append((which, shape_of(example)))
         if is_flat(example):
             self._add_flat(which, rows)
             return
@@ -173,7 +167,7 @@ class _Columns:
     def readings(self, raised: Mapping[int, Raised], orders: Words | None = None) -> Readings:
         """Return all that was added."""
         if len({shape for _, shape in self.shapes}) == 1:
-            shapes: tuple[str, ...] = (self.shapes[0][1],)
+            shapes: tuple[Shape, ...] = (self.shapes[0][1],)
         else:
             by_number = np.empty(self.n, dtype=object)
             for which, shape in self.shapes:
@@ -204,7 +198,7 @@ def _alike_arrays(outputs: Sequence[Any]) -> Readings | None:
     values, whole = floats_and_whole(np.stack(outputs).reshape(len(outputs), -1))
     return Readings(
         values,
-        shapes=(entries_in_words(first.shape),),
+        shapes=(shape_of(first),),
         names=("",) if first.ndim == 0 else flat_names(first.size),
         whole=whole,
         integers=all_marked(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
@@ -220,7 +214,7 @@ def _single_values(outputs: Sequence[Any]) -> Readings | None:
     columns = _Columns(len(outputs))
     (place,) = columns.numbered([""])
     every = np.arange(len(outputs))
-    columns.shapes.append((every, ""))
+    columns.shapes.append((every, Shape()))
     for kind in different:
         which, column = every, outputs
         if len(different) > 1:

@@ -51,6 +51,7 @@ class BlockSums:
                 f"sum of output{block[0]} to output{block[-1]}",
                 f"the sum of the {len(block)} entries from {block[0].lstrip('.')} to {block[-1].lstrip('.')}",
                 "real",
+                is_entry=False,
             )
             for block in self.names
         )

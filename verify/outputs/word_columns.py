@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +15,11 @@ from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.events.event import mixed_keys
 from verify.outputs.shapes import format_shape
 
+Labels = tuple[tuple[float, str], ...]
+
 NO_WORD = -1  # the code of an output that holds no word at the place
-_UNSEEN = 2.0**32  # numbers of words that were not seen when the layout was made lie above
+ANOTHER = -1.0
+"""The code of all words that were not seen when the layout was made."""
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}(?=>)")  # as in "<object object at 0x7f6960912a50>"
 AN_ADDRESS = "0x…"
 """The substitute in words for an object's address in memory, which depends on the process and on no data."""
@@ -115,17 +118,30 @@ class WordCodes:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def code_of(self, word: str, unseen: float | None = None) -> float:
-        """Return a word's code; of one not seen before `unseen`, or a number that depends on nothing but the word."""
-        if word in self.codes:
-            return float(self.codes[word])
-        return _UNSEEN + zlib.crc32(word.encode()) if unseen is None else unseen
+    def code_of(self, word: str) -> float:
+        """Return a word's code."""
+        return float(self.codes.get(word, ANOTHER))
 
-    def labels(self, empty: str = "") -> tuple[tuple[float, str], ...]:
-        """Return the words of all codes, as a column's labels."""
-        return tuple(
-            (float(code), format_shape(word) if word else empty) for word, code in self.codes.items()
-        )
+    def labels(self, kind: str = "word", say: Callable[[str], str] | None = None) -> Labels:
+        """Return the words of all codes, as a column's labels.
+
+        Parameters
+        ----------
+        kind
+            The noun for the words.
+        say
+            From a word to its label; by default the word in quotation marks.
+        """
+        named = quoted if say is None else say
+        words = ((float(code), named(word)) for word, code in self.codes.items())
+        return ((ANOTHER, f"another {kind} than those seen at first"), *words)
+
+
+def quoted(word: str) -> str:
+    """Return a word in quotation marks, a long one cut short; None, which is read as a word, without."""
+    if word == "None":
+        return word
+    return format_shape(json.dumps(word, ensure_ascii=False))
 
 
 def _number_keys(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:

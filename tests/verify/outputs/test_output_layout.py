@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from verify.outputs.output_layout import layout_of
 from verify.outputs.read_outputs import read_outputs
+from verify.outputs.word_columns import quoted
 
 
 def column(layout, sample, name):
@@ -26,7 +27,8 @@ def test_entries_of_a_dictionary_are_aligned_by_their_keys():
 def test_data_sets_that_show_other_keys_share_the_columns_of_their_common_keys():
     seen = [read_outputs([{"a": 1.0}, {}]), read_outputs([{"b": 2.0, "c": "x"}, {"c": "y"}])]
     layout = layout_of(seen)
-    assert [c.name for c in layout.columns] == ["output.a", "output.b", "output.c", "shape", "unknown"]
+    names = ["output.a", "output.b", "output.c", "output:length", "shape", "unknown"]
+    assert [c.name for c in layout.columns] == names
     later = layout.sample(read_outputs([{"c": "y", "d": 7.0, "e": "z"}, {"a": 0.5}, {"b": 1.0}]))
     np.testing.assert_equal(column(layout, later, "output.a"), [math.nan, 0.5, math.nan])
     np.testing.assert_equal(column(layout, later, "output.b"), [math.nan, math.nan, 1.0])
@@ -54,7 +56,7 @@ def test_every_entry_is_in_the_column_of_its_own_key(first, second):
             key = c.name.removesuffix(":word").removeprefix("output.")
             if c.name.startswith("output.") and not math.isnan(value):
                 entry = dict(c.labels).get(value) if isinstance(output[key], str) else value
-                assert entry == output[key]
+                assert entry == (quoted(output[key]) if isinstance(output[key], str) else output[key])
             elif c.name.endswith(":word"):
                 assert not isinstance(output.get(key), str)
 
@@ -86,7 +88,8 @@ def test_the_order_of_keys_is_a_word_where_it_varies():
     outputs = [{"b": 1.0, "a": 2.0}, {"a": 2.0, "b": 1.0}, {"a": 0.0}]
     layout = layout_of([read_outputs([output]) for output in outputs])
     at = [c.name for c in layout.columns].index("order")
-    assert dict(layout.columns[at].labels) == {0.0: "a, b", 1.0: "b, a"}
+    labels = {-1.0: "another order than those seen at first", 0.0: '"a, b"', 1.0: '"b, a"'}
+    assert dict(layout.columns[at].labels) == labels
     for known in (None, layout.places):
         sample = layout.sample(read_outputs(outputs, known))
         np.testing.assert_equal(sample.values[:, at], [1.0, 0.0, math.nan])

@@ -71,6 +71,6 @@ def test_entries_that_are_not_known_are_counted_and_take_no_memory():
 def test_numbers_of_a_set_are_sorted_by_size():
     readings = read_outputs([{10, 9}, {100, np.int64(2)}, {0.5, 3.0}])
     columns = {name: readings.values[:, place] for place, name in enumerate(readings.names)}
-    assert columns["[1]"].tolist() == [9.0, 2.0, 0.5]
-    assert columns["[2]"].tolist() == [10.0, 100.0, 3.0]
+    assert columns[":sorted[1]"].tolist() == [9.0, 2.0, 0.5]
+    assert columns[":sorted[2]"].tolist() == [10.0, 100.0, 3.0]
     assert not any("0.5" in name for name in readings.names)  # numbers that never come again
