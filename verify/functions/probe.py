@@ -258,7 +258,9 @@ def _first_outputs(
         with time_limit(seconds):
             return SeenOutputs(data, runs.outputs_with_effects(data, n, part.sequence(seed, 0, before)))
     except TimeLimitReached as error:
-        calls = f"one call for {n} lanes" if runs.together else counted_noun(n, "call") if n > 1 else "one call"
+        calls = (
+            f"one call for {n} lanes" if runs.together else counted_noun(n, "call") if n > 1 else "one call"
+        )
         others = f"; on {counted_noun(before, 'other data set')} it ended" if before else ""
         others += "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
         finding = Statement.CALLS_TOO_LONG.finding(

@@ -16,7 +16,10 @@ from verify.outputs.seen_place import SeenPlace
 _FEW_VALUES = 12  # different whole numbers up to which a place holds labels
 _LOW_BITS = 12  # of a whole number that is too large even after a subtraction: with these, 64 bits are exact
 _LONGEST_NUMBER = 24  # digits of a number that are said
-_NEAR, _NEAREST = 16, 1_000  # times the range of whole numbers, and at least so much, that a round number lies apart
+_NEAR, _NEAREST = (
+    16,
+    1_000,
+)  # times the range of whole numbers, and at least so much, that a round number lies apart
 
 
 @dataclass(frozen=True)

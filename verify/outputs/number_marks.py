@@ -86,7 +86,11 @@ def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
             continue
         columns = [
             Column(
-                f"{place.key}:{mark.key}", f"whether {place.description} is {mark.said}", "category", _SAID, False
+                f"{place.key}:{mark.key}",
+                f"whether {place.description} is {mark.said}",
+                "category",
+                _SAID,
+                False,
             )
             for place in marked
         ]

@@ -18,9 +18,9 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
+from verify.outputs.entries import SORTED
 from verify.outputs.number_columns import number_columns
 from verify.outputs.number_marks import marked_numbers
-from verify.outputs.entries import SORTED
 from verify.outputs.output_readings import Readings
 from verify.outputs.raised import ERRORS, KIND, MESSAGE
 from verify.outputs.seen_place import SeenPlace, describe_place, seen_places

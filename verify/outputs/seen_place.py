@@ -12,6 +12,7 @@ from verify.outputs.entries import SORTED
 from verify.outputs.output_readings import Readings
 from verify.outputs.raised import ERRORS
 
+
 @dataclass(frozen=True, eq=False)
 class SeenPlace:
     """One place of the outputs.

@@ -138,7 +138,9 @@ class Spelling:
         for row, word in zip(table, words.vocabulary, strict=False):
             parts = _parts_of(word, self.unit)
             row[: self.long] = len(parts)
-            for i, (place, numeric) in enumerate(zip(self.places, self.numeric, strict=True), start=self.long):
+            for i, (place, numeric) in enumerate(
+                zip(self.places, self.numeric, strict=True), start=self.long
+            ):
                 if place < len(parts):
                     row[i] = _parse_number(parts[place]) if numeric else self.codes.code_of(parts[place])
             beside = [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []

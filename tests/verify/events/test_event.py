@@ -83,7 +83,7 @@ CASES: list[tuple[Event, list[bool], str]] = [
     (
         RowTable((ColumnValue(A),), ((2.0,), (1.0,))),
         [False, True, True, False, False],
-        "round 1 in {2, 1}",
+        "round 1 in {1, 2}",
     ),
     (
         RowTable((ColumnValue(A), ColumnValue(B)), ((1.0, NAN),)),

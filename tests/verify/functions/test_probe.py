@@ -151,7 +151,10 @@ def test_messages_of_one_kind_of_error_are_compared():
     assert re.match(r"raised ValueError: the sum is \S+ \(or one of \d+ other errors\) in", found)
     result = verify(warns_off, epsilon=1.0, neighbours=Interval(0, 1), samples=10_000)
     assert result.verdict == "refuted"
-    assert result.witness.event in ('the message of the error = "large"', 'the message of the error = "small"')
+    assert result.witness.event in (
+        'the message of the error = "large"',
+        'the message of the error = "small"',
+    )
 
 
 class Own(BaseException):

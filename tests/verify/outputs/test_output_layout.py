@@ -27,7 +27,7 @@ def test_entries_of_a_dictionary_are_aligned_by_their_keys():
 def test_data_sets_that_show_other_keys_share_the_columns_of_their_common_keys():
     seen = [read_outputs([{"a": 1.0}, {}]), read_outputs([{"b": 2.0, "c": "x"}, {"c": "y"}])]
     layout = layout_of(seen)
-    names = ["output.a", "output.b", "output.c", "output:length", "shape", "unknown"]
+    names = ["output:length", "shape", "unknown", "output.a", "output.b", "output.c"]
     assert [c.name for c in layout.columns] == names
     later = layout.sample(read_outputs([{"c": "y", "d": 7.0, "e": "z"}, {"a": 0.5}, {"b": 1.0}]))
     np.testing.assert_equal(column(layout, later, "output.a"), [math.nan, 0.5, math.nan])
