@@ -6,13 +6,12 @@ import re
 import traceback
 from pathlib import Path
 
-import dpwitness
 from accountant import Place
 from dpwitness import is_installed, is_of_package
 from mechanisms.parameters import DPWitnessError
 
 _VERIFY = Path(__file__).resolve().parent.parent
-_OWN = frozenset(_VERIFY.parent / name for name in ("verify", "accountant", "mechanisms"))
+_OWN = frozenset(_VERIFY.parent / name for name in ("verify", "accountant", "mechanisms", "dpwitness.py"))
 _REMOTE = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)
 _NUMERIC = frozenset({"numpy", "scipy"})
 
@@ -72,11 +71,8 @@ def traceback_places(error: BaseException) -> list[Place]:
 
 def _is_foreign(file: str) -> bool:
     """Return True if a file is neither this library's, but for its learners, nor the standard library's."""
-    if (
-        file.startswith(("<frozen", "<string>"))
-        or _OWN.intersection(Path(file).resolve().parents)
-        or file == dpwitness.__file__
-    ):
+    path = Path(file).resolve()
+    if file.startswith(("<frozen", "<string>")) or _OWN.intersection({path, *path.parents}):
         return False
     return is_of_package(file) or not is_installed(file)
 
