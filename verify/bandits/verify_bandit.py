@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -22,8 +23,10 @@ from verify.bandits.message_search import MessageScan
 from verify.conduct.conduct import Conduct
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import changed_state, class_state
+from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.finding import Finding, FindingKind, Statement, UpperBound
+from verify.outputs.raised import Raised
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.evidence import Evidence
 from verify.sampling.second_test import hold_tests
@@ -33,6 +36,8 @@ from verify.transcripts.action_features import with_paths_spelled
 
 _PROBED = 8  # the first runs
 _PROBE_SECONDS = 10.0  # that they may take
+_RUNS_FOR_ERRORS = 128  # in which errors are noted
+_MOST_ERRORS = 6  # that are told apart
 
 
 def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester) -> Evidence:
@@ -57,8 +62,11 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds), stopped_by_hand(evidence):
         try:
-            if _runs_are_independent(evidence, bandit, conduct):
-                _test(evidence, bandit, claim, conduct, tester)
+            try:
+                _test_runs(evidence, bandit, claim, conduct, tester)
+            except subject_exceptions() as error:
+                bandit = _with_errors(evidence, bandit, error, conduct.seed)
+                _test_runs(evidence, bandit, claim, conduct, tester)
         except WrongArm as error:
             evidence.findings.append(Statement.WRONG_ARM.finding(error=str(error)))
         except MissingArguments as error:
@@ -76,6 +84,41 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
                 said = Statement.RAISED.finding(place, error=error)
             evidence.findings.append(said)
     return evidence
+
+
+def _with_errors(evidence: Evidence, bandit: PlainBandit, error: BaseException, seed: int) -> PlainBandit:
+    """Return a bandit with its errors as outputs, after the first of them.
+
+    Raises
+    ------
+    BaseException
+        The error, if it is none of its outputs: those on rewards that are a guess are none.
+    """
+    place = place_in_bandit(error)
+    if not place or bandit.rewards_are_guessed or bandit.errors:
+        raise error
+    evidence.findings[:] = [Statement.RAISES_IN_PLAY.finding(place, error=error)]
+    rng = np.random.default_rng(SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 5))
+    seen = [Raised.from_error(error)]
+    for run in range(_RUNS_FOR_ERRORS):
+        try:
+            bandit.actions(bandit.records.coins(bandit.rounds, rng), [run], np.random.SeedSequence(seed))
+        except subject_exceptions() as other:
+            seen.append(Raised.from_error(other))
+    for labels in ([each.said for each in seen], [each.error for each in seen]):
+        counts = Counter(labels)
+        if len(counts) <= _MOST_ERRORS:
+            break
+    common = sorted(label for label, _ in counts.most_common(_MOST_ERRORS))
+    return replace(bandit, errors=(*common, "another error"))
+
+
+def _test_runs(
+    evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester
+) -> None:
+    """Test a bandit's claim, if its runs are independent."""
+    if _runs_are_independent(evidence, bandit, conduct):
+        _test(evidence, bandit, claim, conduct, tester)
 
 
 def _runs_are_independent(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
@@ -153,12 +196,13 @@ def _messages_finding(scan: MessageScan, bandit: PlainBandit) -> Finding:
 
 def _screen_finding(screen: CoinScreen, tested: Candidates, bandit: PlainBandit) -> Finding:
     """Return the finding on the rounds that were changed, and those that are played in the test."""
-    played = dict.fromkeys(f"rounds 1 to {worlds.rounds:,}" for worlds in tested.worlds)
+    lasts = (min(worlds.rounds or bandit.rounds, bandit.rounds) for worlds in tested.worlds)
+    played = dict.fromkeys(f"rounds 1 to {last:,}" for last in lasts)
     beyond = ""
     if screen.rounds < bandit.rounds:
         beyond = f"; rewards of rounds {screen.rounds + 1:,} to {bandit.rounds:,} were not changed"
     return Statement.ROUNDS_LOOKED_AT.finding(
-        last=f"{screen.rounds:,}",
+        last=f"{min(screen.rounds, bandit.rounds):,}",
         changed=f"{screen.changed_runs:,}",
         draws=screen.runs,
         played=", ".join(played),

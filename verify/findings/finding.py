@@ -338,6 +338,10 @@ class Statement(Enum):
         "{verb} {error}{others} in {raised} of {draws:,} calls on {data}; errors count as output",
         OBSERVED,
     )
+    RAISES_IN_PLAY = (
+        FindingKind.RAISES,
+        "raised {error} in a play; an error ends a play and counts as output",
+    )
     WRONG_GUESS = (
         FindingKind.RAISES,
         "raised {error} on {data}{more}; the data domain is a guess, so that these data sets are left out: "

@@ -27,8 +27,8 @@ from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Finding, FindingKind, Statement, add_once
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import describe_data
-from verify.functions.runs import as_output
 from verify.neighbouring.adjacency import Data, Pair
+from verify.outputs.raised import Raised
 from verify.outputs.read_outputs import read_outputs
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 
@@ -60,7 +60,7 @@ def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Floa
         with subjects_own():
             output = subject.function(given, gate)
     except subject_exceptions() as error:  # whoever sees outputs sees which calls raise
-        output = as_output(error)
+        output = Raised.from_error(error)
     readings = read_outputs([output])
     beside = [*readings.words.values(), *readings.whole.values()]
     words = [float(zlib.crc32(repr(column[0]).encode())) for column in beside]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
+
+from verify.findings.subject_error import describe_error
 
 KIND, MESSAGE = "raised", "message"
 """Names of the places of an error's kind and message among those of outputs, which begin with another character."""
 
 ERRORS = {KIND: "the raised error", MESSAGE: "the message of the error"}
 """Both in words."""
+
+_LONGEST = 200  # characters of a kind and message
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,17 @@ class Raised:
     said: str
     where: str = ""
     verb: str = "raised"
+
+    @classmethod
+    def from_error(cls, error: BaseException, where: str = "") -> Self:
+        """Return a Python exception: its message on one line, and a long one cut short."""
+        said = " ".join(describe_error(error).split())
+        said = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 3]}..."
+        kind, _, message = said.partition(": ")
+        if isinstance(error, SystemExit):
+            status = error.code if isinstance(error.code, int) else int(error.code is not None)
+            kind = f"{kind}({status})"
+        return cls(kind, message, said, where)
 
     @property
     def compared(self) -> tuple[str, str]:
