@@ -12,7 +12,7 @@ from enum import Enum, StrEnum, unique
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import as_given, at_least, at_most, percent
+from mechanisms.printed_numbers import as_given, at_least, at_most, counted_noun, percent
 from verify.findings.sentences import Basis, Sentence, confident, exact, filled
 from verify.findings.subject_error import describe_error
 
@@ -569,7 +569,7 @@ class LowerBound:
         if self.exact:
             return exact(words, how=f"{self.method}; exact", **values)
         how = f"{self.method}; {percent(self.confidence)} confidence"
-        how += f", {self.samples:,} draws" if self.samples else ""
+        how += f", {counted_noun(self.samples, 'draw')}" if self.samples else ""
         return confident(words, self.confidence, self.samples or None, how=how, **values)
 
 

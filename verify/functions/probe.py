@@ -330,7 +330,7 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
             errors[0].where,
             verb=errors[0].verb,
             error=errors[0].said,
-            others=f" (or one of {counted_noun(others, 'other error')})" if others else "",
+            others=f" (and {counted_noun(others, 'other error')})" if others else "",
             raised=len(raised.readings.raised),
             draws=len(raised.readings),
             data=describe_data(raised.data),

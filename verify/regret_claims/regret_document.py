@@ -6,7 +6,7 @@ import math
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
+from mechanisms.printed_numbers import as_given, at_least, at_most, counted_noun, nearest
 from verify.document.drawings import Area, Axis, Chart, Curve
 from verify.document.elements import (
     Bullets,
@@ -96,12 +96,14 @@ def _meaning(report: RegretReport) -> Sentence:
         words = words.replace("its theorem", "its theorem as corrected", 1)
     if theorem.unproved:
         words += "; the theorem is not fully proved"
-    return confident(f"{words} ({{confidence}} confidence, {report.lanes:,} runs).", report.confidence)
+    return confident(
+        f"{words} ({{confidence}} confidence, {counted_noun(report.lanes, 'run')}).", report.confidence
+    )
 
 
 def _summary(report: RegretReport) -> FirstScreen:
     theorem, last = report.theorem, report.outcome[-1]
-    bound = f"{nearest(last.bound)} after {last.round:,} rounds"
+    bound = f"{nearest(last.bound)} after {counted_noun(last.round, 'round')}"
     if theorem.correction:
         bound += " as corrected (the printed one is not tested)"
     lemmas = ""
@@ -153,8 +155,7 @@ def _setting(report: RegretReport) -> Section:
         ("problem", report.problem),
         (
             "its privacy",
-            f"ε = {as_given(report.epsilon)}, neighbours: {report.neighbours}; δ = {as_given(report.delta)} if it "
-            "takes one"
+            f"ε = {as_given(report.epsilon)}, δ = {as_given(report.delta)}, neighbours: {report.neighbours}"
             if report.claims_privacy
             else "none claimed",
         ),
@@ -226,7 +227,7 @@ def _outcome(report: RegretReport, twin: RegretReport | None) -> Section:
     limits = [(float(each.round), max(each.lower, least), max(each.upper, least)) for each in outcome]
     curves = [
         Curve("theorem", [(float(each.round), each.bound) for each in outcome], "proved"),
-        Curve(f"mean of {report.lanes:,} runs", points, "shown"),
+        Curve(f"mean of {counted_noun(report.lanes, 'run')}", points, "shown"),
         Curve("trivial bound", [(float(each.round), each.trivial) for each in outcome], "aside"),
     ]
     if twin is not None:

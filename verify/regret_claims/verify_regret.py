@@ -171,7 +171,7 @@ def regret(
         learner=subject.name,
         problem=problem if isinstance(problem, str) and names_file(problem) else name,
         epsilon=played.epsilon,
-        delta=played.delta,
+        delta=played.delta if "delta" in inspect.signature(subject.make).parameters else 0.0,
         neighbours=subject.form.neighbours.value,
         claims_privacy=not subject.form.is_none,
         horizon=played.horizon,
