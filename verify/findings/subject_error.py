@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import traceback
 from pathlib import Path
@@ -69,6 +70,7 @@ def traceback_places(error: BaseException) -> list[Place]:
     return found + [Place(file, int(line)) for file, line in there]
 
 
+@functools.cache
 def _is_foreign(file: str) -> bool:
     """Return True if a file is neither this library's, but for its learners, nor the standard library's."""
     path = Path(file).resolve()

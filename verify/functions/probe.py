@@ -25,7 +25,6 @@ from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.entries import SORTED
 from verify.outputs.output_layout import OutputLayout, layout_of
 from verify.outputs.output_readings import Readings
-from verify.outputs.raised import Raised
 from verify.outputs.shapes import AN_ERROR, format_shape
 from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_PLACES
 from verify.outputs.word_columns import AN_ADDRESS
@@ -207,7 +206,7 @@ def _inside(
     """
     inside = [pair for pair in pairs if not runs.is_outside(pair.data, pair.other)]
     if not inside:
-        _check_stays(seen, "")
+        _check_readable(runs, seen, 0, of_guess=True)
         data, error = next(iter(runs.outside.values()))
         raise SubjectError(
             f"{runs.name} raised {error.said} (at {error.where}) on {describe_data(data)}, and on one of every two "
@@ -281,8 +280,12 @@ def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
         yield Statement.CHANGES_DATA.finding()
 
 
-def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int) -> None:
-    """Refuse a function that always raises one and the same error; `tried` other data sets were tried.
+def _check_readable(
+    runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int, *, of_guess: bool = False
+) -> None:
+    """Refuse a function that always raises one and the same error; on data that are a guess, one that always ends.
+
+    Of other data sets, `tried` were tried.
 
     Raises
     ------
@@ -291,27 +294,17 @@ def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int)
     NoOutput
         If that is the end of the process, by whatever way Python has.
     """
-    beside = f" ({tried} other data sets were tried)" if tried else ""
-    _check_stays(seen, beside)
-    if (error := _only_error(seen)) is not None:
-        calls = f"in all {sum(len(one.readings) for one in seen):,} calls{beside}"
-        raise SubjectError(f"{runs.name} {error.verb} {error.said} (at {error.where}) {calls}")
-
-
-def _only_error(seen: Sequence[SeenOutputs]) -> Raised | None:
-    """Return the error of all calls; None if one returned, or if errors of several kinds or messages are outputs."""
     errors = [error for one in seen for error in one.readings.raised.values()]
-    every = len(errors) == sum(len(one.readings) for one in seen)
-    return errors[0] if every and len({error.compared for error in errors}) == 1 else None
-
-
-def _check_stays(seen: Sequence[SeenOutputs], beside: str) -> None:
-    """Raise `NoOutput` if all calls were to end the process in one and the same way of Python."""
-    error = _only_error(seen)
-    if error is not None and error.error.startswith(SystemExit.__name__):
-        calls = sum(len(one.readings) for one in seen)
-        how = f"was asked to end by {error.said} (at {error.where}) in all {calls:,} calls{beside}"
-        raise NoOutput(Statement.ENDS_PROCESS.finding(how=how))
+    calls = sum(len(one.readings) for one in seen)
+    if len(errors) < calls or len({error.compared for error in errors}) > 1:  # outputs to compare
+        return
+    beside = f" ({tried} other data sets were tried)" if tried else ""
+    first = errors[0]
+    how = f"{first.said} (at {first.where}) in all {calls:,} calls{beside}"
+    if first.error.startswith(SystemExit.__name__):
+        raise NoOutput(Statement.ENDS_PROCESS.finding(how=f"was asked to end by {how}"))
+    if not of_guess:
+        raise SubjectError(f"{runs.name} {first.verb} {how}")
 
 
 def _holds_nothing(readings: Readings) -> bool:

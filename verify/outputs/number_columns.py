@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
+from verify.outputs.column_source import ColumnSource, values_at_places
 from verify.outputs.output_readings import LEAST_INEXACT, Readings, WholeArray, as_float
 from verify.outputs.seen_place import SeenPlace
 
@@ -22,62 +24,27 @@ _NEAR, _NEAREST = (
 )  # times the range of whole numbers, and at least so much, that a round number lies apart
 
 
-@dataclass(frozen=True)
-class _NumberColumns:
-    """Numbers, a column for each place.
+def _numbers(names: tuple[str, ...], offsets: Mapping[str, int], readings: Readings) -> FloatArray:
+    """Return the numbers at places of n outputs, some of them less an offset; shape (n, places)."""
+    if readings.names == names and not offsets:
+        return readings.values
+    values = np.full((len(readings), len(names)), np.nan)
+    places = readings.places
+    known = [(at, places[name]) for at, name in enumerate(names) if name in places]
+    if known:
+        columns, sources = map(list, zip(*known, strict=True))
+        values[:, columns] = readings.values[:, sources]
+    for at, place in known:
+        if (offset := offsets.get(names[at])) is not None:
+            values[:, at] = _subtract(readings.values[:, place], readings.whole.get(place), offset)
+    return values
 
-    Attributes
-    ----------
-    names
-        Names of the places.
-    columns
-        A column for each.
-    offsets
-        For each place with whole numbers too large for floats, what is subtracted from them first.
+
+def number_columns(places: Sequence[SeenPlace]) -> tuple[ColumnSource, ColumnSource]:
+    """Return the columns of the numbers at some places, and of the low bits of those that need them.
+
+    Low bits are those of numbers so far apart that no subtraction makes all of them floats.
     """
-
-    names: tuple[str, ...]
-    columns: tuple[Column, ...]
-    offsets: Mapping[str, int]
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the numbers of n outputs, shape (n, columns)."""
-        if readings.names == self.names and not self.offsets:
-            return readings.values
-        values = np.full((len(readings), len(self.names)), np.nan)
-        places = readings.places
-        known = [(at, places[name]) for at, name in enumerate(self.names) if name in places]
-        if known:
-            columns, sources = map(list, zip(*known, strict=True))
-            values[:, columns] = readings.values[:, sources]
-        for at, name in enumerate(self.names):
-            if name in self.offsets and name in places:
-                place = places[name]
-                values[:, at] = _subtract(
-                    readings.values[:, place], readings.whole.get(place), self.offsets[name]
-                )
-        return values
-
-
-@dataclass(frozen=True)
-class _LowBits:
-    """The lowest 12 bits of whole numbers that are so far apart that no subtraction makes all of them floats."""
-
-    names: tuple[str, ...]
-    columns: tuple[Column, ...]
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the bits as numbers, shape (n, columns)."""
-        values = np.full((len(readings), len(self.names)), np.nan)
-        for at, name in enumerate(self.names):
-            if name in readings.places:
-                place = readings.places[name]
-                values[:, at] = _low_bits(readings.values[:, place], readings.whole.get(place))
-        return values
-
-
-def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBits]:
-    """Return the columns of the numbers at some places, and of the low bits of those that need them."""
     columns: list[Column] = []
     offsets: dict[str, int] = {}
     low: dict[str, Column] = {}
@@ -92,7 +59,7 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
             offsets[place.name] = offset
             values = np.concatenate([_subtract(*both, offset) for both in numbers])
             if largest - smallest >= LEAST_INEXACT:
-                bits = np.concatenate([_low_bits(*both) for both in numbers])
+                bits = np.concatenate([_low_bits(*each) for each in place.outputs])
                 few = np.unique(bits[~np.isnan(bits)]).size <= _FEW_VALUES
                 low[place.name] = Column(
                     f"{key}:low",
@@ -108,7 +75,8 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
         column = _number_column(key, said, values[~np.isnan(values)], truth)
         columns.append(replace(column, is_entry=place.is_entry))
     names = tuple(place.name for place in places)
-    return _NumberColumns(names, tuple(columns), offsets), _LowBits(tuple(low), tuple(low.values()))
+    lowest = ColumnSource(tuple(low.values()), partial(values_at_places, tuple(low), _low_bits))
+    return ColumnSource(tuple(columns), partial(_numbers, names, offsets)), lowest
 
 
 def _number_column(key: str, said: str, values: FloatArray, truth: bool) -> Column:
@@ -125,7 +93,7 @@ def _round_number(smallest: int, largest: int) -> tuple[int, str]:
     below 2^53 are floats once it is subtracted.
     """
     spread, middle = largest - smallest, (smallest + largest) // 2
-    around = spread
+    around = spread // 2
     if spread < LEAST_INEXACT:
         around = min(max(_NEAR * spread, _NEAREST), int(LEAST_INEXACT) - 1 - spread)
     least, most = middle - around, middle + around
@@ -174,8 +142,9 @@ def _subtract(values: FloatArray, whole: WholeArray | None, offset: int) -> Floa
     )
 
 
-def _low_bits(values: FloatArray, whole: WholeArray | None) -> FloatArray:
-    """Return whole numbers modulo 2^12; NaN where there is none."""
+def _low_bits(readings: Readings, place: int) -> FloatArray:
+    """Return the whole numbers at a place modulo 2^12; NaN where there is none."""
+    values, whole = readings.values[:, place], readings.whole.get(place)
     mask = 2**_LOW_BITS - 1
     if whole is not None and whole.dtype.kind in "iu":
         return (whole.astype(np.uint64) & np.uint64(mask)).astype(np.float64)

@@ -10,14 +10,14 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter, methodcaller
-from typing import Protocol
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
+from verify.outputs.column_source import ColumnSource
 from verify.outputs.entries import SORTED
 from verify.outputs.number_columns import number_columns
 from verify.outputs.number_marks import marked_numbers
@@ -26,7 +26,7 @@ from verify.outputs.raised import ERRORS, KIND, MESSAGE
 from verify.outputs.seen_place import SeenPlace, describe_place, seen_places
 from verify.outputs.shapes import AN_ERROR, Shape, format_shape
 from verify.outputs.spelling import Spelling
-from verify.outputs.wide_outputs import MOST_PLACES, BlockSums, most_telling_names
+from verify.outputs.wide_outputs import MOST_PLACES, block_sums, most_telling_names
 from verify.outputs.word_columns import WordCodes, Words
 
 _MOST_SPELLED = (
@@ -35,17 +35,6 @@ _MOST_SPELLED = (
 # Part of the numbers to which their steps are rounded: a sum of many terms is rounded, too.
 _ROUNDED = 2.0**-40
 _MOST_LENGTHS = 8  # lists of which the length is a column
-
-
-class _ColumnSource(Protocol):
-    """Some columns of a view."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns."""
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the columns' values for n outputs, shape (n, columns); NaN where there is nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +85,7 @@ class OutputLayout:
         Columns that are read as steps; None if there are none.
     """
 
-    sources: tuple[_ColumnSource, ...]
+    sources: tuple[ColumnSource, ...]
     places: tuple[str, ...]
     left_out: frozenset[int] = frozenset()
     steps: Steps | None = None
@@ -130,8 +119,8 @@ class OutputLayout:
 
     @property
     def has_varied_forms(self) -> bool:
-        """True if there are words, or outputs of several shapes: a few outputs hardly show all of these."""
-        return any(isinstance(source, _WordColumn | _OutputShape) for source in self.sources)
+        """True if a few outputs hardly show all that there is."""
+        return any(source.varies for source in self.sources)
 
     def sample(self, readings: Readings, before: Readings | None = None) -> ViewSample:
         """Return the view that n outputs are, shape (n, columns); steps are those since the n outputs `before`."""
@@ -174,66 +163,56 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
     telling = [places[name] for name in most_telling_names(numbered, seen)]
     numbers, low_bits = number_columns(telling)
     codes = WordCodes.from_words(word for place in spoken for word in place.seen_words)
-    labels: list[_ColumnSource] = [_label_column(place, codes) for place in spoken]
-    spelled: list[_ColumnSource] = []
+    labels = [_label_column(place, codes) for place in spoken]
+    spelled = []
     few = sum(place.name not in ERRORS for place in spoken) <= _MOST_SPELLED
     for place in spoken:
         if (few or place.name == MESSAGE) and (spelling := Spelling.from_words(*place.words_apart)):
+            columns, width = spelling.columns(place.key, place.description), spelling.width
             spelled.append(
-                _SpelledColumns(place.name, spelling.columns(place.key, place.description), spelling)
+                ColumnSource(columns, partial(_of_words, _words_at(place.name), spelling.values, width))
             )
-    sources: list[_ColumnSource] = [numbers, *labels, *spelled, low_bits, *marked_numbers(telling)]
+    sources = [numbers, *labels, *spelled, low_bits, *marked_numbers(telling)]
     if len(numbered) > MOST_PLACES:
-        sources.append(BlockSums.from_names(numbered))
+        sources.append(block_sums(numbered))
     orders = _codes(r.orders for r in seen)
     if len({frozenset(order.split(", ")) for order in orders.codes}) < len(orders):
         column = Column("order", "the order of the output's keys", "category", orders.labels("order"), False)
-        sources.append(_WordColumn(column, attrgetter("orders"), orders))
+        sources.append(_word_column(column, attrgetter("orders"), orders))
     shapes = {shape: shape for r in seen for shape in r.shapes if shape != AN_ERROR}
     if len(shapes) > 1:
-        sources.insert(0, _OutputShape.from_shapes(list(shapes), frozenset(places)))
+        sources.insert(0, _shape_columns(list(shapes), frozenset(places)))
     return OutputLayout(tuple(source for source in sources if source.columns), tuple(places))
 
 
-@dataclass(frozen=True)
-class _WordColumn:
-    """Words of outputs as the labels of one column.
-
-    Attributes
-    ----------
-    column
-        The column.
-    words
-        The words, or None if no output has any.
-    codes
-        The codes of words.
-    """
-
-    column: Column
-    words: Callable[[Readings], Words | None]
-    codes: WordCodes
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The one column."""
-        return (self.column,)
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the words' numbers, shape (n, 1)."""
-        words = self.words(readings)
-        if words is None:
-            return np.full((len(readings), 1), np.nan)
-        return words.numbers(self.codes.code_of)[:, None]
+_GetWords = Callable[[Readings], Words | None]
+"""Returns words of outputs; None if no output has any."""
 
 
-def _label_column(place: SeenPlace, codes: WordCodes) -> _WordColumn:
+def _words_at(name: str) -> _GetWords:
+    return methodcaller("words_at", name)
+
+
+def _of_words(
+    words_of: _GetWords, read: Callable[[Words], FloatArray], width: int, readings: Readings
+) -> FloatArray:
+    """Return what is read of words of n outputs, shape (n, width); NaN where there is no word."""
+    words = words_of(readings)
+    return np.full((len(readings), width), np.nan) if words is None else read(words)
+
+
+def _word_column(column: Column, words_of: _GetWords, codes: WordCodes) -> ColumnSource:
+    """Return the column of words as labels."""
+    return ColumnSource((column,), partial(_of_words, words_of, codes.values, 1), varies=True)
+
+
+def _label_column(place: SeenPlace, codes: WordCodes) -> ColumnSource:
     """Return the words at a place as labels, those of the kind of an error without quotation marks."""
     key, said = place.key, place.description
     if place.holds_numbers:  # they have a column, too
         key, said = f"{key}:word", f"{said} as a word"
     labels = codes.labels("error", format_shape) if place.name == KIND else codes.labels()
-    column = Column(key, said, "category", labels, place.is_entry)
-    return _WordColumn(column, methodcaller("words_at", place.name), codes)
+    return _word_column(Column(key, said, "category", labels, place.is_entry), _words_at(place.name), codes)
 
 
 def _codes(columns: Iterable[Words | None]) -> WordCodes:
@@ -243,78 +222,39 @@ def _codes(columns: Iterable[Words | None]) -> WordCodes:
     )
 
 
-@dataclass(frozen=True)
-class _SpelledColumns:
-    """The columns of the parts of the words at one place."""
+def _shape_columns(shapes: Sequence[Shape], places: frozenset[str]) -> ColumnSource:
+    """Return the lengths of lists, the shape, and the number of unknown entries, of outputs of different shapes."""
+    names = dict.fromkeys(name for shape in shapes for name in shape.lengths)
+    varied = [name for name in names if len({shape.lengths.get(name) for shape in shapes}) > 1]
+    lengths = varied[:_MOST_LENGTHS]
+    columns = []
+    for name in lengths:
+        of_set = any(place.startswith((f"{name}{{", f"{name}{SORTED}")) for place in places)
+        words = f"the number of {'elements' if of_set else 'entries'} of {describe_place(name)}"
+        columns.append(Column(f"output{name}:length", words, "real", is_entry=False))
+    different, codes = {tuple(map(shape.lengths.get, lengths)) for shape in shapes}, None
+    if len(different) < len(shapes) or any(None in each for each in different):  # else lengths say as much
+        codes = WordCodes.from_words(shapes)
+        labels = codes.labels("shape", format_shape)
+        columns.append(Column("shape", "the shape of the output", "category", labels, False))
+    unknown = "the number of entries that the first outputs did not have"
+    columns.append(Column("unknown", unknown, "category", is_entry=False))
+    return ColumnSource(tuple(columns), partial(_shape_values, lengths, codes, places), varies=True)
 
-    name: str
-    columns: tuple[Column, ...]
-    spelling: Spelling
 
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the columns' values from the parts of the words, shape (n, columns); NaN where there is no word."""
-        words = readings.words_at(self.name)
-        if words is None:
-            return np.full((len(readings), len(self.columns)), np.nan)
-        return self.spelling.values(words)
-
-
-@dataclass(frozen=True)
-class _OutputShape:
-    """The shape of an output, the lengths of its lists, and how many entries it has beside those at known places.
-
-    Attributes
-    ----------
-    codes
-        The codes of shapes; None if the lengths say as much.
-    places
-        The names of known places.
-    lengths
-        The names of the lists of which the length is a column.
-    """
-
-    codes: WordCodes | None
-    places: frozenset[str]
-    lengths: tuple[str, ...]
-
-    @classmethod
-    def from_shapes(cls, shapes: Sequence[Shape], places: frozenset[str]) -> _OutputShape:
-        """Return the columns for outputs of these shapes, all of them different."""
-        names = dict.fromkeys(name for shape in shapes for name in shape.lengths)
-        varied = [name for name in names if len({shape.lengths.get(name) for shape in shapes}) > 1]
-        lengths = tuple(varied[:_MOST_LENGTHS])
-        different = {tuple(map(shape.lengths.get, lengths)) for shape in shapes}
-        say_as_much = len(different) == len(shapes) and not any(None in each for each in different)
-        return cls(None if say_as_much else WordCodes.from_words(shapes), places, lengths)
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns."""
-        found = []
-        for name in self.lengths:
-            of_set = any(place.startswith((f"{name}{{", f"{name}{SORTED}")) for place in self.places)
-            noun = "elements" if of_set else "entries"
-            words = f"the number of {noun} of {describe_place(name)}"
-            found.append(Column(f"output{name}:length", words, "real", is_entry=False))
-        if self.codes is not None:
-            labels = self.codes.labels("shape", format_shape)
-            found.append(Column("shape", "the shape of the output", "category", labels, False))
-        unknown = "the number of entries that the first outputs did not have"
-        return (*found, Column("unknown", unknown, "category", is_entry=False))
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the lengths, NaN where there is no list, the shapes' codes, and the counts; shape (n, columns)."""
-        rows = {shape: self._row(shape) for shape in readings.shapes}
-        count = np.zeros(len(readings)) if readings.beyond is None else readings.beyond.astype(np.float64)
-        for place, name in enumerate(readings.names):
-            if name not in self.places:
-                present = ~np.isnan(readings.values[:, place])
-                if place in readings.words:
-                    present |= readings.words[place].has_word
-                count += present
-        return np.column_stack([np.array([rows[shape] for shape in readings.shape_of_each]), count])
-
-    def _row(self, shape: Shape) -> list[float]:
-        """Return the values of one shape."""
-        lengths = [float(shape.lengths.get(name, math.nan)) for name in self.lengths]
-        return lengths if self.codes is None else [*lengths, self.codes.code_of(shape)]
+def _shape_values(
+    lengths: Sequence[str], codes: WordCodes | None, places: frozenset[str], readings: Readings
+) -> FloatArray:
+    """Return lengths, NaN where there is no list, shapes' codes if there are any, and counts of unknown entries."""
+    rows = {}
+    for shape in readings.shapes:
+        row = [float(shape.lengths.get(name, math.nan)) for name in lengths]
+        rows[shape] = row if codes is None else [*row, codes.code_of(shape)]
+    count = np.zeros(len(readings)) if readings.beyond is None else readings.beyond.astype(np.float64)
+    for place, name in enumerate(readings.names):
+        if name not in places:
+            present = ~np.isnan(readings.values[:, place])
+            if place in readings.words:
+                present |= readings.words[place].has_word
+            count += present
+    return np.column_stack([np.array([rows[shape] for shape in readings.shape_of_each]), count])

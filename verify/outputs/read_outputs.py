@@ -17,13 +17,12 @@ from verify.outputs.entries import SINGLE, entries_of, is_flat, take_apart
 from verify.outputs.output_readings import (
     LEAST_INEXACT,
     Readings,
-    all_marked,
     as_float,
     distinct_names,
     flat_names,
-    floats_and_whole,
 )
 from verify.outputs.raised import Raised
+from verify.outputs.read_arrays import read_arrays
 from verify.outputs.shapes import Shape, shape_of
 from verify.outputs.word_columns import Words
 
@@ -190,19 +189,12 @@ class _Columns:
 def _alike_arrays(outputs: Sequence[Any]) -> Readings | None:
     """Read outputs that are all arrays of numbers of one type and shape at once; None if they are not."""
     first = outputs[0]
-    if type(first) is not np.ndarray or first.dtype.kind not in "iuf" or not first.size:
+    if type(first) is not np.ndarray or first.dtype.kind not in "biuf" or not first.size:
         return None
     for output in outputs:
         if type(output) is not np.ndarray or output.shape != first.shape or output.dtype != first.dtype:
             return None
-    values, whole = floats_and_whole(np.stack(outputs).reshape(len(outputs), -1))
-    return Readings(
-        values,
-        shapes=(shape_of(first),),
-        names=("",) if first.ndim == 0 else flat_names(first.size),
-        whole=whole,
-        integers=all_marked(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
-    )
+    return read_arrays([np.stack(outputs)])
 
 
 def _single_values(outputs: Sequence[Any]) -> Readings | None:

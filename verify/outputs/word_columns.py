@@ -122,6 +122,10 @@ class WordCodes:
         """Return a word's code."""
         return float(self.codes.get(word, ANOTHER))
 
+    def values(self, words: Words) -> FloatArray:
+        """Return the codes of n words, NaN where there is none; shape (n, 1)."""
+        return words.numbers(self.code_of)[:, None]
+
     def labels(self, kind: str = "word", say: Callable[[str], str] | None = None) -> Labels:
         """Return the words of all codes, as a column's labels.
 
