@@ -234,8 +234,8 @@ def _table_words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
     if bandit.stops:
         played += f"; arm {bandit.arms} is no arm: the bandit has stopped, and the arm before is its answer"
     elif bandit.errors:
-        ends = enumerate(("the play has ended", *bandit.errors), start=bandit.arms)
-        played += f"; no arms: {', '.join(f'{number} ({words})' for number, words in ends)}"
+        ends = enumerate(bandit.ends, start=bandit.arms)
+        played += f"; {', '.join(f'arm {number} is {words}' for number, words in ends)}"
     said = []
     for table in (pair.data, pair.data_prime):
         rows = table[1:]

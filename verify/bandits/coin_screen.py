@@ -105,20 +105,16 @@ class CoinScreen:
         return round(_SIZE.changed * self.runs)
 
     @property
-    def _changed_of_setting(self) -> float:
-        """Average number of runs on one pair of rows in which a round was changed."""
-        return _SIZE.changed * self.runs / self.settings
-
-    @property
     def smallest_share(self) -> float:
         """Probability of an event that two changed runs on a pair of rows show on average: one run is no evidence."""
-        return 2.0 / self._changed_of_setting
+        return 2.0 * self.settings / (_SIZE.changed * self.runs)
 
     @property
     def smallest_factor(self) -> float:
         """Least detectable factor between the probabilities of an action, one of them 1/2, on average."""
-        changed = self._changed_of_setting
-        unchanged = self.runs / self.settings - changed
+        changed, unchanged = (
+            share * self.runs / self.settings for share in (_SIZE.changed, 1.0 - _SIZE.changed)
+        )
         return float(np.exp(_SIZE.near_caution * np.sqrt(1.0 / changed + 1.0 / unchanged)))
 
 

@@ -63,10 +63,10 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
     with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds), stopped_by_hand(evidence):
         try:
             try:
-                _test_runs(evidence, bandit, claim, conduct, tester)
+                _test(evidence, bandit, claim, conduct, tester)
             except subject_exceptions() as error:
                 bandit = _with_errors(evidence, bandit, error, conduct.seed)
-                _test_runs(evidence, bandit, claim, conduct, tester)
+                _test(evidence, bandit, claim, conduct, tester)
         except WrongArm as error:
             evidence.findings.append(Statement.WRONG_ARM.finding(error=str(error)))
         except MissingArguments as error:
@@ -113,14 +113,6 @@ def _with_errors(evidence: Evidence, bandit: PlainBandit, error: BaseException, 
     return replace(bandit, errors=(*common, "another error"))
 
 
-def _test_runs(
-    evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester
-) -> None:
-    """Test a bandit's claim, if its runs are independent."""
-    if _runs_are_independent(evidence, bandit, conduct):
-        _test(evidence, bandit, claim, conduct, tester)
-
-
 def _runs_are_independent(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
     """Play a few runs twice; return True if they end, and do not depend on each other.
 
@@ -159,6 +151,8 @@ def _run_results(bandit: PlainBandit, table: FloatArray, seed: int) -> str:
 
 def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester) -> None:
     """Search for tables (an adversary brings its own), and test those with the largest predicted bounds."""
+    if not _runs_are_independent(evidence, bandit, conduct):
+        return
     effort = conduct.effort
     conduct.progress(0.05, "looking for telling transcripts")
     found = find_candidates(bandit, claim, effort, conduct.seed)

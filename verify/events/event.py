@@ -119,29 +119,27 @@ class RowTable(Event):
     @property
     def readable(self) -> bool:
         names = _MOST_PARTS if len(self.rows) == 1 and not self.complement else _MOST_NAMES
-        short = len(self.rows) <= most_readable(self.readings) and len(self.readings) <= names
+        most = 1 if self.complement else most_readable(self.readings)
+        short = len(self.rows) <= most and len(self.readings) <= names
         return short and all(reading.readable for reading in self.readings)
 
     @property
     def description(self) -> str:
         equal, inside = ("≠", "not in") if self.complement else ("=", "in")
-        if len(self.readings) == 1:
-            values = sorted((row[0] for row in self.rows), key=lambda value: (math.isnan(value), value))
-            if len(values) == 1 and math.isnan(values[0]):
-                return f"{self.readings[0].description} is {'present' if self.complement else 'absent'}"
-            if len(values) == 1:
-                return f"{self.readings[0].description} {equal} {value_words(self.readings[0], values[0])}"
-            said = [value_words(self.readings[0], value) for value in values]
-            return f"{self.readings[0].description} {inside} {_members(said, _MOST_VALUES)}"
-        if len(self.rows) == 1 and not self.complement:
-            parts = zip(self.readings, self.rows[0], strict=True)
+        ordered = sorted(self.rows, key=lambda row: [(math.isnan(value), value) for value in row])
+        said = [list(map(value_words, self.readings, row)) for row in ordered]
+        names, one = [reading.description for reading in self.readings], len(self.readings) == 1
+        if one and len(said) == 1 and math.isnan(self.rows[0][0]):
+            return f"{names[0]} is {'present' if self.complement else 'absent'}"
+        if not one and len(said) == 1 and not self.complement:
             return join_names(
-                [f"{reading.description} = {value_words(reading, value)}" for reading, value in parts],
-                _MOST_PARTS,
+                [f"{name} = {word}" for name, word in zip(names, said[0], strict=True)], _MOST_PARTS
             )
-        names = join_names([reading.description for reading in self.readings], _MOST_NAMES)
-        rows = [f"({', '.join(map(value_words, self.readings, row))})" for row in self.rows]
-        return f"({names}) {f'{equal} {rows[0]}' if len(rows) == 1 else f'{inside} {_members(rows, _MOST_ROWS)}'}"
+        read = names[0] if one else f"({join_names(names, _MOST_NAMES)})"
+        rows = [words[0] if one else f"({', '.join(words)})" for words in said]
+        if len(rows) == 1:
+            return f"{read} {equal} {rows[0]}"
+        return f"{read} {inside} {_members(rows, _MOST_VALUES if one else _MOST_ROWS)}"
 
 
 def most_readable(readings: Sequence[Reading]) -> int:

@@ -39,6 +39,11 @@ class Column:
     labels: tuple[tuple[float, str], ...] = ()
     is_entry: bool = True
 
+    @property
+    def is_listed(self) -> bool:
+        """True of an entry, and of one of the parts of one: not of a length, or of another reading of a whole."""
+        return self.is_entry or self.name.endswith("]")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewSample:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,10 +17,8 @@ from verify.outputs.seen_place import SeenPlace
 _FEW_VALUES = 12  # different whole numbers up to which a place holds labels
 _LOW_BITS = 12  # of a whole number that is too large even after a subtraction: with these, 64 bits are exact
 _LONGEST_NUMBER = 24  # digits of a number that are said
-_NEAR, _NEAREST = (
-    16,
-    1_000,
-)  # times the range of whole numbers, and at least so much, that a round number lies apart
+_NEAR = 16  # times the range of whole numbers, that a round number may lie apart
+_NEAREST = 1_000  # at least
 
 
 def _numbers(names: tuple[str, ...], offsets: Mapping[str, int], readings: Readings) -> FloatArray:
@@ -72,18 +69,13 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[ColumnSource, ColumnSou
         truth = not place.holds_words and all(
             (r.truth_at(at) | np.isnan(r.values[:, at])).all() for r, at in place.outputs
         )
-        column = _number_column(key, said, values[~np.isnan(values)], truth)
-        columns.append(replace(column, is_entry=place.is_entry))
+        distinct = np.unique(values[~np.isnan(values)])
+        labels = 0 < distinct.size <= _FEW_VALUES and bool((distinct == np.round(distinct)).all())
+        truths = ((0.0, "False"), (1.0, "True")) if truth and distinct.size else ()
+        columns.append(Column(key, said, "category" if labels else "real", truths, place.is_entry))
     names = tuple(place.name for place in places)
     lowest = ColumnSource(tuple(low.values()), partial(values_at_places, tuple(low), _low_bits))
     return ColumnSource(tuple(columns), partial(_numbers, names, offsets)), lowest
-
-
-def _number_column(key: str, said: str, values: FloatArray, truth: bool) -> Column:
-    distinct = np.unique(values)
-    labels = distinct.size and distinct.size <= _FEW_VALUES and bool((distinct == np.round(distinct)).all())
-    truths = ((0.0, "False"), (1.0, "True")) if truth and values.size else ()
-    return Column(key, said, "category" if labels else "real", truths)
 
 
 def _round_number(smallest: int, largest: int) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import attrgetter, methodcaller
@@ -29,44 +29,11 @@ from verify.outputs.spelling import Spelling
 from verify.outputs.wide_outputs import MOST_PLACES, block_sums, most_telling_names
 from verify.outputs.word_columns import WordCodes, Words
 
-_MOST_SPELLED = (
-    4  # places with words up to which each word is taken apart: a list of words is a sequence already
-)
+# places with words up to which each word is taken apart: a list of words is a sequence already
+_MOST_SPELLED = 4
 # Part of the numbers to which their steps are rounded: a sum of many terms is rounded, too.
 _ROUNDED = 2.0**-40
 _MOST_LENGTHS = 8  # lists of which the length is a column
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """Columns read as changes from the output before.
-
-    Attributes
-    ----------
-    units
-        The unit to a multiple of which each change is rounded, by the sources' columns' numbers; 0 for whole numbers.
-    """
-
-    units: Mapping[int, float]
-
-    def apply(self, values: FloatArray, before: FloatArray) -> FloatArray:
-        """Return values, of these columns less those before."""
-        changed = np.array(values)
-        for i, unit in self.units.items():
-            with np.errstate(invalid="ignore", over="ignore"):  # of infinite numbers: there is none, or it is
-                change = values[:, i] - before[:, i]
-            changed[:, i] = np.round(change / unit) * unit if unit else change
-        return changed
-
-    def step_columns(self, columns: Sequence[Column]) -> list[Column]:
-        """Return the columns, these as changes."""
-        named = list(columns)
-        for i in self.units:
-            column = named[i]
-            named[i] = replace(
-                column, name=f"{column.name}:step", words=f"the step from the one before to {column.words}"
-            )
-        return named
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +49,20 @@ class OutputLayout:
     left_out
         Numbers of the sources' columns that are none of the view's.
     steps
-        Columns that are read as steps; None if there are none.
+        The sources' columns, by their numbers, that are read as changes from the output before, and the unit to a
+        multiple of which each change is rounded, 0 for whole numbers; None if there are none.
     """
 
     sources: tuple[ColumnSource, ...]
     places: tuple[str, ...]
     left_out: frozenset[int] = frozenset()
-    steps: Steps | None = None
+    steps: Mapping[int, float] | None = None
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """All columns."""
-        every = self._every_column if self.steps is None else self.steps.step_columns(self._every_column)
-        return tuple(every[i] for i in self._view_columns)
+        every, steps = self._every_column, self.steps or {}
+        return tuple(_as_step(every[i]) if i in steps else every[i] for i in self._view_columns)
 
     @cached_property
     def _every_column(self) -> tuple[Column, ...]:
@@ -109,8 +77,8 @@ class OutputLayout:
         return replace(self, left_out=self.left_out | {self._view_columns[i] for i in columns})
 
     def stepping(self, units: Mapping[int, float]) -> OutputLayout:
-        """Return the layout with some of its columns read as steps; see `Steps`."""
-        return replace(self, steps=Steps({self._view_columns[i]: unit for i, unit in units.items()}))
+        """Return the layout with some of its columns read as steps: their numbers and units."""
+        return replace(self, steps={self._view_columns[i]: unit for i, unit in units.items()})
 
     @property
     def width(self) -> int:
@@ -126,7 +94,13 @@ class OutputLayout:
         """Return the view that n outputs are, shape (n, columns); steps are those since the n outputs `before`."""
         values = self._values(readings)
         if self.steps is not None and before is not None:
-            values = self.steps.apply(values, self._values(before))
+            values, earlier = np.array(values), self._values(before)
+            for i, unit in self.steps.items():
+                with np.errstate(
+                    invalid="ignore", over="ignore"
+                ):  # of infinite numbers: there is none, or it is
+                    change = values[:, i] - earlier[:, i]
+                values[:, i] = np.round(change / unit) * unit if unit else change
         return ViewSample(values[:, self._view_columns] if self.left_out else values, self.columns)
 
     def _values(self, readings: Readings) -> FloatArray:
@@ -138,6 +112,11 @@ class OutputLayout:
             values[:, at : at + len(source.columns)] = source.values(readings)
             at += len(source.columns)
         return values
+
+
+def _as_step(column: Column) -> Column:
+    words = f"the step from the one before to {column.words}"
+    return replace(column, name=f"{column.name}:step", words=words)
 
 
 def step_unit(values: FloatArray, reached: float = 0.0) -> float:
@@ -170,27 +149,25 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
         if (few or place.name == MESSAGE) and (spelling := Spelling.from_words(*place.words_apart)):
             columns, width = spelling.columns(place.key, place.description), spelling.width
             spelled.append(
-                ColumnSource(columns, partial(_of_words, _words_at(place.name), spelling.values, width))
+                ColumnSource(
+                    columns, partial(_of_words, methodcaller("words_at", place.name), spelling.values, width)
+                )
             )
     sources = [numbers, *labels, *spelled, low_bits, *marked_numbers(telling)]
     if len(numbered) > MOST_PLACES:
         sources.append(block_sums(numbered))
-    orders = _codes(r.orders for r in seen)
+    orders = WordCodes.from_words(o for r in seen if r.orders is not None for o in r.orders.distinct_words)
     if len({frozenset(order.split(", ")) for order in orders.codes}) < len(orders):
         column = Column("order", "the order of the output's keys", "category", orders.labels("order"), False)
         sources.append(_word_column(column, attrgetter("orders"), orders))
     shapes = {shape: shape for r in seen for shape in r.shapes if shape != AN_ERROR}
     if len(shapes) > 1:
-        sources.insert(0, _shape_columns(list(shapes), frozenset(places)))
+        sources.insert(0, _shape_columns(list(shapes), places))
     return OutputLayout(tuple(source for source in sources if source.columns), tuple(places))
 
 
 _GetWords = Callable[[Readings], Words | None]
 """Returns words of outputs; None if no output has any."""
-
-
-def _words_at(name: str) -> _GetWords:
-    return methodcaller("words_at", name)
 
 
 def _of_words(
@@ -212,18 +189,13 @@ def _label_column(place: SeenPlace, codes: WordCodes) -> ColumnSource:
     if place.holds_numbers:  # they have a column, too
         key, said = f"{key}:word", f"{said} as a word"
     labels = codes.labels("error", format_shape) if place.name == KIND else codes.labels()
-    return _word_column(Column(key, said, "category", labels, place.is_entry), _words_at(place.name), codes)
-
-
-def _codes(columns: Iterable[Words | None]) -> WordCodes:
-    """Return a code for each word that occurs."""
-    return WordCodes.from_words(
-        word for words in columns if words is not None for word in words.distinct_words
+    return _word_column(
+        Column(key, said, "category", labels, place.is_entry), methodcaller("words_at", place.name), codes
     )
 
 
-def _shape_columns(shapes: Sequence[Shape], places: frozenset[str]) -> ColumnSource:
-    """Return the lengths of lists, the shape, and the number of unknown entries, of outputs of different shapes."""
+def _shape_columns(shapes: Sequence[Shape], places: Collection[str]) -> ColumnSource:
+    """Return the lengths of lists, and the shape where these do not say as much, of outputs of different shapes."""
     names = dict.fromkeys(name for shape in shapes for name in shape.lengths)
     varied = [name for name in names if len({shape.lengths.get(name) for shape in shapes}) > 1]
     lengths = varied[:_MOST_LENGTHS]
@@ -237,24 +209,13 @@ def _shape_columns(shapes: Sequence[Shape], places: frozenset[str]) -> ColumnSou
         codes = WordCodes.from_words(shapes)
         labels = codes.labels("shape", format_shape)
         columns.append(Column("shape", "the shape of the output", "category", labels, False))
-    unknown = "the number of entries that the first outputs did not have"
-    columns.append(Column("unknown", unknown, "category", is_entry=False))
-    return ColumnSource(tuple(columns), partial(_shape_values, lengths, codes, places), varies=True)
+    return ColumnSource(tuple(columns), partial(_shape_values, lengths, codes), varies=True)
 
 
-def _shape_values(
-    lengths: Sequence[str], codes: WordCodes | None, places: frozenset[str], readings: Readings
-) -> FloatArray:
-    """Return lengths, NaN where there is no list, shapes' codes if there are any, and counts of unknown entries."""
+def _shape_values(lengths: Sequence[str], codes: WordCodes | None, readings: Readings) -> FloatArray:
+    """Return lengths, NaN where there is no list, and shapes' codes if there are any."""
     rows = {}
     for shape in readings.shapes:
         row = [float(shape.lengths.get(name, math.nan)) for name in lengths]
         rows[shape] = row if codes is None else [*row, codes.code_of(shape)]
-    count = np.zeros(len(readings)) if readings.beyond is None else readings.beyond.astype(np.float64)
-    for place, name in enumerate(readings.names):
-        if name not in places:
-            present = ~np.isnan(readings.values[:, place])
-            if place in readings.words:
-                present |= readings.words[place].has_word
-            count += present
-    return np.column_stack([np.array([rows[shape] for shape in readings.shape_of_each]), count])
+    return np.array([rows[shape] for shape in readings.shape_of_each])

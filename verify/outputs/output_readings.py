@@ -52,8 +52,6 @@ class Readings:
     whole
         For each place with whole numbers of 2^53 or more, which `values` rounds, the numbers themselves, shape (n,);
         None where an output holds no such number there.
-    beyond
-        The number of entries of each output beside those asked for, shape (n,); None if all were asked for.
     orders
         The keys of outputs that are dictionaries, in their order; None if there are none.
     """
@@ -65,7 +63,6 @@ class Readings:
     truths: Mapping[int, BoolArray] = field(default_factory=dict)
     raised: Mapping[int, Raised] = field(default_factory=dict)
     whole: Mapping[int, WholeArray] = field(default_factory=dict)
-    beyond: npt.NDArray[np.int64] | None = None
     orders: Words | None = None
     integers: Mapping[int, BoolArray] = field(default_factory=dict)
 

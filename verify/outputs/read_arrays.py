@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from verify.outputs.output_readings import (
     floats_and_whole,
 )
 from verify.outputs.shapes import Shape, shape_of
-from verify.outputs.word_columns import NO_WORD, Words
+from verify.outputs.word_columns import Words
 
 
 def read_arrays(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None = None) -> Readings:
@@ -34,10 +34,10 @@ def read_arrays(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None =
     for array in arrays:
         flat = array.reshape(n, -1)
         if array.dtype.kind in "US":
-            words |= {start + j: _unmasked_words(flat[:, j]) for j in range(flat.shape[1])}
+            words |= {start + j: Words.of_array(flat[:, j]) for j in range(flat.shape[1])}
             values.append(np.full(flat.shape, np.nan))
         else:
-            numbers, beyond = _unmasked(flat)
+            numbers, beyond = floats_and_whole(flat)
             values.append(numbers)
             whole |= {start + j: column for j, column in beyond.items()}
             truths |= {start + j for j in range(flat.shape[1]) if array.dtype.kind == "b"}
@@ -74,26 +74,3 @@ def _names(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None) -> tu
         for key, array, size in zip(keys, arrays, sizes, strict=True)
         for inner in (("",) if array.ndim == 1 else flat_names(size))
     )
-
-
-def _unmasked(flat: npt.NDArray[Any]) -> tuple[FloatArray, Mapping[int, WholeArray]]:
-    """Return numbers as `floats_and_whole` does; masked ones are absent."""
-    numbers, whole = floats_and_whole(np.ma.getdata(flat))
-    if not isinstance(flat, np.ma.MaskedArray):
-        return numbers, whole
-    hidden = np.ma.getmaskarray(flat)
-    objects: dict[int, WholeArray] = {}
-    for place, column in whole.items():
-        kept: npt.NDArray[Any] = column.astype(object)
-        kept[hidden[:, place]] = None
-        objects[place] = kept
-    numbers[hidden] = np.nan
-    return numbers, objects
-
-
-def _unmasked_words(column: npt.NDArray[Any]) -> Words:
-    """Return a column of texts as words; none where it is masked."""
-    words = Words.of_array(np.ma.getdata(column))
-    if not isinstance(column, np.ma.MaskedArray):
-        return words
-    return Words(words.vocabulary, np.where(np.ma.getmaskarray(column), NO_WORD, words.codes))

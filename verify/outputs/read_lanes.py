@@ -34,7 +34,9 @@ def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) ->
     keys = list(result) if isinstance(result, Mapping) else None
     parts = result if isinstance(result, tuple) else (result,)
     arrays = [_array(part, lanes) for part in (parts if keys is None else result.values())]
-    if not arrays or any(array.dtype.kind not in "biufUS" for array in arrays):
+    if not arrays or any(
+        array.dtype.kind not in "biufUS" or isinstance(array, np.ma.MaskedArray) for array in arrays
+    ):
         single = len(arrays) == 1
         rows = list(arrays[0]) if single else list(zip(*arrays, strict=True))
         if keys is not None:

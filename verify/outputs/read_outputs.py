@@ -37,8 +37,8 @@ def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -
     outputs
         The outputs.
     known
-        Names of the entries that are wanted; others are only counted (`Readings.beyond`), so that outputs with ever
-        new keys do not fill the memory. All, if not given.
+        Names of the entries that are wanted; others are passed over, so that outputs with ever new keys do not fill the
+        memory. All, if not given.
 
     Raises
     ------
@@ -80,7 +80,6 @@ class _Columns:
     def __init__(self, n: int, known: frozenset[str] | None = None) -> None:
         self.n = n
         self.known = known
-        self.beyond = np.zeros(n, dtype=np.int64)
         self.places: dict[str, int] = {}
         self.values = np.full((n, 1), np.nan)  # grows to the right
         self.words: dict[int, npt.NDArray[np.object_]] = {}
@@ -103,8 +102,6 @@ class _Columns:
         for name, (_, value), column in zip(names, named, zip(*rows, strict=True), strict=True):
             if name in places:
                 self.fill(places[name], which, column, type(value))
-            else:
-                self.beyond[which] += 1 if isinstance(value, str) else ~np.isnan(_as_floats(column))
 
     def _add_flat(self, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
         """Add lists of numbers."""
@@ -114,7 +111,6 @@ class _Columns:
         if self.known is not None:
             names = flat_names(length)
             entries = [j for j in entries if names[j] in self.known]
-            self.beyond[which] += (~np.isnan(np.delete(values, entries, axis=1))).sum(axis=1)
         places = entries
         if length > self.flat:
             places = self.numbered([flat_names(length)[j] for j in entries])
@@ -180,7 +176,6 @@ class _Columns:
             self.truth,
             raised,
             self.whole,
-            None if self.known is None else self.beyond,
             orders,
             self.integer,
         )

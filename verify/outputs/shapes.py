@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -24,17 +24,12 @@ class Shape(str):
 
     lengths: Mapping[str, int] = MappingProxyType({})
 
-    @classmethod
-    def with_lengths(cls, words: str, lengths: Mapping[str, int]) -> Self:
-        """Return a shape."""
-        shape = cls(words)
-        shape.lengths = lengths
-        return shape
-
 
 def shape_of(output: Any) -> Shape:
     """Return an output's shape in words, with its lengths; the words of a single value are none."""
-    return Shape.with_lengths(_shape_words(output), dict(_lengths(output)))
+    shape = Shape(_shape_words(output))
+    shape.lengths = dict(_lengths(output))
+    return shape
 
 
 def _lengths(output: Any, name: str = "") -> Iterator[tuple[str, int]]:

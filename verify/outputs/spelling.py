@@ -34,6 +34,7 @@ _BEYOND_CHANCE = 8.0  # standard deviations of chi-squared by which the parts at
 
 _BETWEEN = re.compile(r"[\s,;|=:/]+")
 _AROUND = "[](){}<>\"' \t\n"
+_AROUND_A_NUMBER = re.compile(r"[^\d\s,;|=:/+-]*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)[^\d\s,;|=:/]*")
 _FRACTIONAL = re.compile(r"[.eE+-]")
 _DIGITS = re.compile(r"[0-9]+")
 _PARTS = re.compile(r"[^\s,;|=:/\[\](){}<>\"']+")
@@ -91,7 +92,8 @@ class Spelling:
         ]
         columns = [every[place] for place in places]
         numeric = tuple(
-            unit != "letter" and _all_numbers([p for p in column if p is not None]) for column in columns
+            unit == "number" or (unit == "part" and _all_numbers([p for p in column if p is not None]))
+            for column in columns
         )
         codes = WordCodes.from_words(
             part
@@ -134,7 +136,7 @@ class Spelling:
     def values(self, words: Words) -> FloatArray:
         """Return the columns' values for n words, shape (n, width); NaN where a word has no such part."""
         table = np.full((len(words.vocabulary) + 1, self.width), np.nan)  # the last row is that of no word
-        end = self.long + len(self.numeric)
+        end, number = self.long + len(self.numeric), _number_within if self._is_number else _parse_number
         for row, word in zip(table, words.vocabulary, strict=False):
             parts = _parts_of(word, self.unit)
             row[: self.long] = len(parts)
@@ -142,7 +144,8 @@ class Spelling:
                 zip(self.places, self.numeric, strict=True), start=self.long
             ):
                 if place < len(parts):
-                    row[i] = _parse_number(parts[place]) if numeric else self.codes.code_of(parts[place])
+                    read = number if numeric else self.codes.code_of
+                    row[i] = read(parts[place])
             beside = [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []
             beside += [float(len(word))] if self._is_number else []
             row[end:] = beside
@@ -183,7 +186,7 @@ def _form(word: str, unit: _Unit) -> str:
 
 def _unit(words: Sequence[str]) -> _Unit:
     """Return the unit of words: numbers, parts between separators, or letters."""
-    if _all_numbers(words) and (
+    if not np.isnan(list(map(_number_within, words))).any() and (
         any(_FRACTIONAL.search(word) for word in words)  # bits, such as "0010", are no number
         or not any(len(word) > 1 and word.startswith("0") for word in words)
     ):
@@ -194,6 +197,12 @@ def _unit(words: Sequence[str]) -> _Unit:
 
 def _all_numbers(words: Iterable[str]) -> bool:
     return all(not np.isnan(_parse_number(word)) for word in words)
+
+
+def _number_within(word: str) -> float:
+    """Return the number in a word such as "$3.50" or "12ms"; NaN if there is none, or are several."""
+    found = _AROUND_A_NUMBER.fullmatch(word)
+    return _parse_number(word if found is None else found[1])
 
 
 def _parse_number(word: str) -> float:

@@ -23,7 +23,6 @@ ANOTHER = -1.0
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}(?=>)")  # as in "<object object at 0x7f6960912a50>"
 AN_ADDRESS = "0x…"
 """The substitute in words for an object's address in memory, which depends on the process and on no data."""
-_FEW = 24  # different words up to which comparing all with each is faster than sorting
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +58,10 @@ class Words:
             return cls(("",), np.zeros(len(array), dtype=np.int64))
         size: Any = np.uint32 if array.dtype.kind == "U" else np.uint8
         units = array.view(size).reshape(len(array), -1).astype(np.uint64)
-        codes, firsts = _number_keys(mixed_keys(units.T, len(array)))
-        if not np.array_equal(array[firsts][codes], array):  # two words with one key
-            _, places, codes = np.unique(array, return_index=True, return_inverse=True)
-            firsts = places.tolist()
+        for keys in (mixed_keys(units.T, len(array)), array):
+            _, firsts, codes = np.unique(keys, return_index=True, return_inverse=True)
+            if np.array_equal(array[firsts][codes], array):  # else two words have one key
+                break
         spoken = array[firsts].tolist()
         words = tuple(word.hex() if isinstance(word, bytes) else word for word in spoken)
         return cls(words, codes.astype(np.int64))._without_addresses()
@@ -146,21 +145,3 @@ def quoted(word: str) -> str:
     if word == "None":
         return word
     return format_shape(json.dumps(word, ensure_ascii=False))
-
-
-def _number_keys(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:
-    """Number different keys: the number of each entry's key, and where each key is found."""
-    codes = np.full(len(keys), NO_WORD, dtype=np.int64)
-    firsts: list[int] = []
-    at = 0
-    while at < len(keys) and len(firsts) < _FEW:
-        codes[keys == keys[at]] = len(firsts)
-        firsts.append(at)
-        left = np.flatnonzero(codes[at:] == NO_WORD)[:1]
-        at = at + int(left[0]) if left.size else len(keys)
-    if at < len(keys):
-        left = np.flatnonzero(codes == NO_WORD)
-        _, first, inverse = np.unique(keys[left], return_index=True, return_inverse=True)
-        codes[left] = inverse + len(firsts)
-        firsts.extend(left[first].tolist())
-    return codes, firsts

@@ -10,7 +10,7 @@ import numpy as np
 from verify.bandits.calling.bandit_construction import Maker
 from verify.bandits.calling.bandit_environment import Environment, Reward, play_alone, play_until_it_stops
 from verify.bandits.calling.bandit_messages import MessageLog
-from verify.bandits.calling.bandit_methods import Calls, Select, Update
+from verify.bandits.calling.bandit_methods import Calls
 from verify.bandits.calling.run_generators import RunGenerators
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import function_caches
@@ -48,27 +48,22 @@ class BanditRuns:
             self.generators.begin(number)
             yield place
 
-    def start_bandit(self) -> Any:
-        """Return a fresh bandit that is ready for its first round."""
-        made = self._make_bandit(self._idle)
-        if self._start is not None:
-            self._start(made)
-        return made
-
-    def methods(self, made: Any, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
-        """Return the functions that ask a bandit for an arm and pass it the reward; `contexts` replace public ones."""
-        assert self._calls is not None
-        return self._calls.bound(made, self.bandit.arms, self._contexts if contexts is None else contexts)
-
     def play_rounds(
         self, rewards: Sequence[Outcomes], contexts: Sequence[Any] | None, log: MessageLog | None
     ) -> list[int]:
-        """Play a fresh bandit round by round on rewards; return the arms that it selects, and its end by an error."""
-        made = self.start_bandit()
+        """Play a fresh bandit round by round on rewards; return the arms that it selects, and its end by an error.
+
+        Contexts replace public ones.
+        """
+        made = self._make_bandit(self._idle)
+        if self._start is not None:
+            self._start(made)
         played, number = list[int](), 0
         if log is not None:
             log.begin(made, lambda: number)
-        select, update = self.methods(made, contexts)
+        assert self._calls is not None
+        contexts = self._contexts if contexts is None else contexts
+        select, update = self._calls.bound(made, self.bandit.arms, contexts)
         try:
             for number, outcomes in enumerate(rewards[: self.bandit.rounds]):
                 arm = select(number)

@@ -178,17 +178,18 @@ class PlainBandit:
     @property
     def action_space(self) -> ActionSpace:
         """The space of its actions: the arms, then "no arm" if it stops by itself or by an error, and each error."""
-        ends = ("no arm", *(f"no arm ({error})" for error in self.errors)) if self._may_end else ()
-        return ActionSpace(self.arms + len(ends), 1, ends=ends)
+        return ActionSpace(self.arms + len(self.ends), 1, ends=self.ends)
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The words for numbers beyond the arms."""
+        may_end = self.stops or self.errors
+        return ("no arm", *(f"no arm ({error})" for error in self.errors)) if may_end else ()
 
     @property
     def places(self) -> int:
         """Largest number of actions of a transcript: one a round, and the returned value or error of one that ends."""
-        return self.rounds + int(self._may_end)
-
-    @property
-    def _may_end(self) -> bool:
-        return self.stops or bool(self.errors)
+        return self.rounds + bool(self.ends)
 
     def code_of(self, error: BaseException) -> int:
         """Return the number that is an error's in a transcript, beyond that of no arm.
