@@ -11,27 +11,24 @@ import numpy as np
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from mechanisms.arrays import FloatArray
-from mechanisms.printed_numbers import percent
 from verify.bandits.bandit_candidates import constant_runs, find_candidates
 from verify.bandits.call_cost import SCAN_ROUNDS
 from verify.bandits.calling.bandit_calls import BanditError, WrongArm
 from verify.bandits.calling.bandit_construction import MissingArguments
 from verify.bandits.calling.bandit_crash import place_in_bandit
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.coin_screen import CoinScreen
-from verify.bandits.message_search import MessageScan
 from verify.conduct.conduct import Conduct
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings.finding import Finding, FindingKind, Statement, UpperBound
+from verify.findings.finding import FindingKind, Statement, UpperBound
 from verify.outputs.raised import Raised
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.evidence import Evidence
 from verify.sampling.second_test import hold_tests
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
-from verify.sampling.tester import Candidates, Tester
+from verify.sampling.tester import Tester
 from verify.transcripts.action_features import with_paths_spelled
 
 _PROBED = 8  # the first runs
@@ -161,9 +158,10 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
         evidence.findings.append(constant)
         return
     if found.scan is not None:
-        evidence.findings.append(_messages_finding(found.scan, bandit))
+        evidence.findings.append(found.scan.finding(bandit.rounds))
     if found.screen is not None:
-        evidence.findings.append(_screen_finding(found.screen, found.candidates, bandit))
+        played = [worlds.rounds or bandit.rounds for worlds in found.candidates.worlds]
+        evidence.findings.append(found.screen.finding(played, bandit.rounds))
     if any(finding.kind == FindingKind.UNREPEATABLE for finding in evidence.findings):
         # Processes would start with the same state of an unseeded generator, and draw the same numbers.
         conduct = replace(conduct, effort=replace(effort, executor=Serial()))
@@ -176,31 +174,3 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
         spelled = with_paths_spelled(result.event, bandit.action_space)
         evidence.keep(replace(result, event=spelled), conduct.reproduce)
     conduct.progress(1.0, "done")
-
-
-def _messages_finding(scan: MessageScan, bandit: PlainBandit) -> Finding:
-    """Return the finding on the messages that were tested, and those that were not."""
-    beyond = ""
-    if scan.rounds < bandit.rounds:
-        beyond = f"; those of rounds {scan.rounds + 1:,} to {bandit.rounds:,} were not tested"
-    return Statement.MESSAGES_LOOKED_AT.finding(
-        last=f"{scan.rounds:,}", draws=scan.runs, share=percent(scan.smallest_share), beyond=beyond
-    )
-
-
-def _screen_finding(screen: CoinScreen, tested: Candidates, bandit: PlainBandit) -> Finding:
-    """Return the finding on the rounds that were changed, and those that are played in the test."""
-    lasts = (min(worlds.rounds or bandit.rounds, bandit.rounds) for worlds in tested.worlds)
-    played = dict.fromkeys(f"rounds 1 to {last:,}" for last in lasts)
-    beyond = ""
-    if screen.rounds < bandit.rounds:
-        beyond = f"; rewards of rounds {screen.rounds + 1:,} to {bandit.rounds:,} were not changed"
-    return Statement.ROUNDS_LOOKED_AT.finding(
-        last=f"{min(screen.rounds, bandit.rounds):,}",
-        changed=f"{screen.changed_runs:,}",
-        draws=screen.runs,
-        played=", ".join(played),
-        factor=f"{screen.smallest_factor:.2g}",
-        share=percent(screen.smallest_share),
-        beyond=beyond,
-    )

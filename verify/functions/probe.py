@@ -227,7 +227,7 @@ def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: i
     """Return the layout for outputs like those seen; more of them are drawn where words and shapes vary."""
     readings = [one.readings for one in seen]
     layout = layout_of(readings)
-    if not (runs.subject.single_lanes and layout.has_varied_forms):
+    if not (runs.subject.single_lanes and any(source.varies for source in layout.sources)):
         return layout
     for world, data in enumerate((pair.data, pair.other)):
         readings.append(runs.outputs(data, _LOOK.more, SpawnKey.PROBE.sequence(seed, 7, world)))

@@ -85,11 +85,6 @@ class OutputLayout:
         """Number of places of the outputs."""
         return max(1, len(self.places))
 
-    @property
-    def has_varied_forms(self) -> bool:
-        """True if a few outputs hardly show all that there is."""
-        return any(source.varies for source in self.sources)
-
     def sample(self, readings: Readings, before: Readings | None = None) -> ViewSample:
         """Return the view that n outputs are, shape (n, columns); steps are those since the n outputs `before`."""
         values = self._values(readings)

@@ -27,7 +27,7 @@ AN_ADDRESS = "0x…"
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """The words at one place of n outputs; a sequence of ``str | None`` (None: no word there).
+    """The words at one place of n outputs; iterated as ``str | None`` (None: no word there).
 
     Attributes
     ----------
@@ -68,10 +68,6 @@ class Words:
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    def __getitem__(self, number: int) -> str | None:
-        code = int(self.codes[number])
-        return None if code == NO_WORD else self.vocabulary[code]
 
     def __iter__(self) -> Iterator[str | None]:
         listed: list[str | None] = [*self.vocabulary, None]  # -1, the code of no word, is the last

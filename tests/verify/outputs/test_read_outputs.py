@@ -35,7 +35,7 @@ def test_what_can_be_read(output, values, words, shape):
     readings = read_outputs([output, output])
     for i in range(2):
         np.testing.assert_equal(readings.values[i], values)
-        assert [column[i] for column in readings.words.values()] == words
+        assert [list(column)[i] for column in readings.words.values()] == words
     assert readings.shapes == (shape,)
 
 
