@@ -84,7 +84,7 @@ def present_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventF
     if not any(np.isnan(world.values).any() for world in (*fit, *choose)):
         return
     if len(columns) > 1:
-        yield from half_line_family(Sorted.from_reading(_count_present(choose), fit, choose))
+        yield from half_line_family(Sorted.from_reading(ColumnSummary("present", columns), fit, choose))
     else:
         absent = RowTable((ColumnValue(columns[0]),), ((math.nan,),))
         yield counted_family((absent, replace(absent, complement=True)), fit, choose)
@@ -92,9 +92,5 @@ def present_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventF
 
 def certain_family(choose: WorldSamples) -> EventFamily:
     """Return the event that always holds, for views that have no other event."""
-    return counted_family((HalfLine(_count_present(choose), 0.0, True),), choose)
-
-
-def _count_present(choose: WorldSamples) -> ColumnSummary:
-    """Return the number of entries that are present."""
-    return ColumnSummary("present", choose[0].columns)
+    present = ColumnSummary("present", choose[0].columns)
+    return counted_family((HalfLine(present, 0.0, True),), choose)

@@ -15,9 +15,11 @@ import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.readings import Reading, format_value, join_names
+from verify.events.sequences import sequences
 from verify.events.view_sample import Column, ViewSample
 
 _BLOCK = 1 << 15  # draws that are summed up at once
+_NAMED = 4  # columns that a description names: of others it is complete only if they are one list
 
 SummaryOperation = Literal[
     "sum",
@@ -103,8 +105,13 @@ class ColumnSummary(Reading):
                 return _count(~np.isnan(column) for column in values)
 
     @property
+    def readable(self) -> bool:
+        whole = [len(entries) for entries in sequences(self.columns)]
+        return self.operation == "present" or len(self.columns) in (*range(_NAMED + 1), *whole)
+
+    @property
     def description(self) -> str:
-        names = join_names([column.words for column in self.columns], 4)
+        names = join_names([column.words for column in self.columns], _NAMED)
         labels = {value: word for column in self.columns for value, word in column.labels}
         value = labels.get(self.value, format_value(self.value))
         kind = "entries" if all(column.is_entry for column in self.columns) else "values"

@@ -51,7 +51,7 @@ class _Look:
         Largest number of calls on either data set of the first pair at the very beginning, and the time limit of each.
     dear, surely_dear
         Estimated seconds of `all_calls` from which on these few calls are the whole first look; and seconds of one call
-        from which on two calls on a data set are enough to decide so: faster calls may have been slow by chance.
+        from which on two calls on a data set, and three, are enough to decide so: faster ones may be slow by chance.
     """
 
     lanes: int = 64
@@ -64,7 +64,7 @@ class _Look:
     glances: int = 6
     glance_seconds: float = 60.0
     dear: float = 4.0
-    surely_dear: float = 0.1
+    surely_dear: tuple[float, float] = (1.0, 0.1)
 
 
 _LOOK = _Look()
@@ -102,7 +102,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
         if turn and max(least) * _LOOK.all_calls < _LOOK.dear:
             runs.effects.printed = ""  # more of it is shown from the calls to come
             return None
-        if turn and max(least) >= _LOOK.surely_dear:
+        if turn and max(least) >= _LOOK.surely_dear[min(turn, 2) - 1]:
             break
     if all(one.readings.raised or _holds_nothing(one.readings) for one in seen):
         return None  # only more calls can show another output

@@ -136,7 +136,7 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
     ]
     telling = [places[name] for name in most_telling_names(numbered, seen)]
     numbers, low_bits = number_columns(telling)
-    codes = WordCodes.from_words(word for place in spoken for word in place.seen_words)
+    codes = WordCodes.from_words(word for place in spoken for words in place.words_apart for word in words)
     labels = [_label_column(place, codes) for place in spoken]
     spelled = []
     few = sum(place.name not in ERRORS for place in spoken) <= _MOST_SPELLED

@@ -43,11 +43,6 @@ class SeenPlace:
         """True if a word was seen."""
         return any(at in r.words for r, at in self.outputs)
 
-    @cached_property
-    def seen_words(self) -> set[str]:
-        """All words that were seen."""
-        return {word for r, at in self.outputs if at in r.words for word in r.words[at].distinct_words}
-
     @property
     def words_apart(self) -> list[list[str]]:
         """The words on each data set, as often as they came."""

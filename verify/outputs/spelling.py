@@ -92,8 +92,7 @@ class Spelling:
         ]
         columns = [every[place] for place in places]
         numeric = tuple(
-            unit == "number" or (unit == "part" and _all_numbers([p for p in column if p is not None]))
-            for column in columns
+            unit != "letter" and _all_numbers([p for p in column if p is not None]) for column in columns
         )
         codes = WordCodes.from_words(
             part
@@ -136,7 +135,7 @@ class Spelling:
     def values(self, words: Words) -> FloatArray:
         """Return the columns' values for n words, shape (n, width); NaN where a word has no such part."""
         table = np.full((len(words.vocabulary) + 1, self.width), np.nan)  # the last row is that of no word
-        end, number = self.long + len(self.numeric), _number_within if self._is_number else _parse_number
+        end = self.long + len(self.numeric)
         for row, word in zip(table, words.vocabulary, strict=False):
             parts = _parts_of(word, self.unit)
             row[: self.long] = len(parts)
@@ -144,7 +143,7 @@ class Spelling:
                 zip(self.places, self.numeric, strict=True), start=self.long
             ):
                 if place < len(parts):
-                    read = number if numeric else self.codes.code_of
+                    read = _number_within if numeric else self.codes.code_of
                     row[i] = read(parts[place])
             beside = [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []
             beside += [float(len(word))] if self._is_number else []
@@ -180,13 +179,18 @@ def _parts_of(word: str, unit: _Unit) -> Sequence[str]:
 
 
 def _form(word: str, unit: _Unit) -> str:
-    """Return a word with each run of digits, or each part, replaced by one character."""
-    return _DIGITS.sub("0", word) if unit == "number" else _PARTS.sub("x", word)
+    """Return a word with each run of digits, or each number and each other part, replaced by one character."""
+    return _DIGITS.sub("0", word) if unit == "number" else _PARTS.sub(_form_of_part, word)
+
+
+def _form_of_part(part: re.Match[str]) -> str:
+    number = _AROUND_A_NUMBER.fullmatch(part[0])
+    return "x" if number is None else part[0].replace(number[1], "0")
 
 
 def _unit(words: Sequence[str]) -> _Unit:
     """Return the unit of words: numbers, parts between separators, or letters."""
-    if not np.isnan(list(map(_number_within, words))).any() and (
+    if _all_numbers(words) and (
         any(_FRACTIONAL.search(word) for word in words)  # bits, such as "0010", are no number
         or not any(len(word) > 1 and word.startswith("0") for word in words)
     ):
@@ -196,18 +200,13 @@ def _unit(words: Sequence[str]) -> _Unit:
 
 
 def _all_numbers(words: Iterable[str]) -> bool:
-    return all(not np.isnan(_parse_number(word)) for word in words)
+    return all(not np.isnan(_number_within(word)) for word in words)
 
 
 def _number_within(word: str) -> float:
-    """Return the number in a word such as "$3.50" or "12ms"; NaN if there is none, or are several."""
+    """Return the number that a word denotes, or holds, as "$3.50" and "12ms" do; NaN if it is none, or holds several."""
     found = _AROUND_A_NUMBER.fullmatch(word)
-    return _parse_number(word if found is None else found[1])
-
-
-def _parse_number(word: str) -> float:
-    """Return the number that a word denotes; NaN if it denotes none."""
     try:
-        return float(word)
+        return float(word if found is None else found[1])
     except ValueError:
         return np.nan

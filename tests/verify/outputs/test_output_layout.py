@@ -3,12 +3,13 @@
 import math
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from verify.outputs.output_layout import layout_of
 from verify.outputs.read_outputs import read_outputs
-from verify.outputs.word_columns import quoted
+from verify.outputs.word_columns import ANOTHER, quoted
 
 
 def column(layout, sample, name):
@@ -97,3 +98,30 @@ def test_the_order_of_keys_is_a_word_where_it_varies():
     assert "order" not in [c.name for c in same.columns]
     first, second = (read_outputs([output]).rows for output in outputs[:2])
     assert first != second
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [
+        ([[1, 2], [1, 2, 3], []], "the number of entries of the output"),
+        ([{1, 2}, {3}], "the number of elements of the output"),
+        ([{"items": [1, 2]}, {"items": [1]}], "the number of entries of output items"),
+        (["ab" * i for i in range(9)], "the number of letters of the output"),
+    ],
+)
+def test_a_length_is_a_reading_of_its_own(outputs, words):
+    layout = layout_of([read_outputs(outputs)])
+    [at] = [i for i, column in enumerate(layout.columns) if column.words == words]
+    lengths = [len(output["items"] if isinstance(output, dict) else output) for output in outputs]
+    assert layout.sample(read_outputs(outputs)).values[:, at].tolist() == lengths
+    assert not layout.columns[at].is_entry
+    assert "shape" not in [column.name for column in layout.columns]
+
+
+def test_words_are_quoted_and_unknown_ones_are_one_label():
+    layout = layout_of([read_outputs(["other", "", None, 'a "b"', "1"])])
+    [labels] = [column.labels for column in layout.columns]
+    assert {label for _, label in labels} == {
+        "another word than those seen at first", '"other"', '""', "None", '"a \\"b\\""', '"1"'
+    }  # fmt: skip
+    assert layout.sample(read_outputs(["new", "newer"])).values[:, 0].tolist() == [ANOTHER, ANOTHER]

@@ -142,3 +142,10 @@ def test_words_that_were_not_seen_are_one_word_where_their_letters_tell_them_apa
     assert sample.values[:, 0].tolist() == [-1.0, -1.0, 0.0]
     assert dict(layout.columns[0].labels)[-1.0] == "another word than those seen at first"
     assert len({tuple(row) for row in sample.values.tolist()}) == 3
+
+
+@pytest.mark.parametrize("form", ["${}", "{} people", "{}ms", "about {}%", "n={}"])
+def test_a_number_within_a_word_is_a_number(form):
+    layout = layout_of([read_outputs([form.format(i / 4) for i in range(20)])])
+    sample = layout.sample(read_outputs([form.format(2.5), form.format(-1.75)]))
+    assert [2.5, -1.75] in sample.values.T.tolist()
