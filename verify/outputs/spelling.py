@@ -204,7 +204,7 @@ def _all_numbers(words: Iterable[str]) -> bool:
 
 
 def _number_within(word: str) -> float:
-    """Return the number that a word denotes, or holds, as "$3.50" and "12ms" do; NaN if it is none, or holds several."""
+    """Return the number that a word denotes or, as "$3.50" and "12ms" do, holds; NaN without one, and of several."""
     found = _AROUND_A_NUMBER.fullmatch(word)
     try:
         return float(word if found is None else found[1])
