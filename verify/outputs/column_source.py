@@ -34,7 +34,7 @@ class ColumnSource:
 def values_at_places(
     names: Sequence[str], read: Callable[[Readings, int], FloatArray], readings: Readings
 ) -> FloatArray:
-    """Return what is read at places, of n outputs each; shape (n, places), NaN where outputs have no such place."""
+    """Return the readings at places of n outputs; shape (n, places), NaN where outputs have no such place."""
     values = np.full((len(readings), len(names)), np.nan)
     for at, name in enumerate(names):
         if (place := readings.places.get(name)) is not None:

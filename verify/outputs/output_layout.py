@@ -168,7 +168,7 @@ _GetWords = Callable[[Readings], Words | None]
 def _of_words(
     words_of: _GetWords, read: Callable[[Words], FloatArray], width: int, readings: Readings
 ) -> FloatArray:
-    """Return what is read of words of n outputs, shape (n, width); NaN where there is no word."""
+    """Return the readings of the words of n outputs, shape (n, width); NaN where there is no word."""
     words = words_of(readings)
     return np.full((len(readings), width), np.nan) if words is None else read(words)
 
