@@ -112,12 +112,11 @@ class Command:
         if printed is None:
             raise SubjectError(f"{self} printed more than {_MOST_PRINTED:,} bytes")
         if process.returncode != 0:
-            verb, status = "failed with", f"exit status {process.returncode}"
+            verb, kind = "failed with", f"exit status {process.returncode}"
             if process.returncode < 0:
-                verb, status = "was ended by", f"signal {-process.returncode}"
-            if complaint.strip():
-                status += f": {_excerpt(complaint.strip().splitlines()[-1])}"
-            return [], Raised(f"exit status {process.returncode}", "", status, str(self), verb)
+                verb, kind = "was ended by", f"signal {-process.returncode}"
+            last = f": {_excerpt(complaint.strip().splitlines()[-1])}" if complaint.strip() else ""
+            return [], Raised(kind, "", f"{kind}{last}", str(self), verb)
         return self._parse_outputs(printed, lanes, question), None
 
     def _parse_outputs(self, printed: str, lanes: int, question: str) -> list[Any]:
