@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mechanisms.parameters import ParameterError, whole_number
+from mechanisms.printed_numbers import counted_noun
 
 RecordOf = Callable[[int], int]
 """The record's name of a round (or of a client, by its number): where one name comes again, its losses add up."""
@@ -69,7 +70,11 @@ class OnePerson:
             object.__setattr__(self, "rounds", whole_number("rounds", self.rounds, least=1))
 
     def __str__(self) -> str:
-        return "one person" if self.rounds is None else f"one person, at most {self.rounds} rounds"
+        return (
+            "one person"
+            if self.rounds is None
+            else f"one person, at most {counted_noun(self.rounds, 'round')}"
+        )
 
     @property
     def description(self) -> str:
@@ -77,7 +82,7 @@ class OnePerson:
         most = (
             "in however many rounds"
             if self.rounds is None
-            else f"in at most {self.rounds} round{'s' * (self.rounds > 1)}"
+            else f"in at most {counted_noun(self.rounds, 'round')}"
         )
         return f"one person, with all reports under the person's name, {most}"
 

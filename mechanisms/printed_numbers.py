@@ -7,6 +7,7 @@ proved. A number is the float that its text reads back as: 0.98 is printed as it
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 _DIGITS = 6
@@ -53,10 +54,24 @@ def counted_noun(number: int, noun: str) -> str:
     Examples
     --------
     >>> counted_noun(1, "rule"), counted_noun(2_000, "further record"), counted_noun(0, "entry")
-    ('1 rule', '2000 further records', '0 entries')
+    ('1 rule', '2,000 further records', '0 entries')
     """
     plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
-    return f"{number} {noun if number == 1 else plural}"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+_PLURAL = re.compile(r"^( (?:[a-z]+ )?)(call|charge|client|draw|outcome|phase|round|run|value)s\b")
+
+
+def words_after(number: str, words: str) -> str:
+    """Return the words that follow a number in a sentence, their first noun without an s after a 1.
+
+    Examples
+    --------
+    >>> words_after("1", " simulated runs: the mean"), words_after("11", " rounds")
+    (' simulated run: the mean', ' rounds')
+    """
+    return _PLURAL.sub(r"\1\2", words) if number == "1" else words
 
 
 def percent_at_most(share: float, digits: int = 4) -> str:

@@ -36,6 +36,7 @@ from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.gaussian import Gaussian
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import DomainError, ParameterError, open_unit, positive, whole_number
+from mechanisms.printed_numbers import counted_noun
 from mechanisms.privatizer import Communication, TrustModel, checked_vectors
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
@@ -329,7 +330,7 @@ def _check_bits(bits: int, most: int, epsilon: float, delta: float, clients: int
     """Raise `ParameterError` if a claim takes more random bits a coordinate than can be drawn, or their law summed."""
     if bits > most:
         raise ParameterError(
-            f"epsilon = {epsilon:g}, delta = {delta:g}: must be larger, as {clients} client{'s' * (clients > 1)} would "
+            f"epsilon = {epsilon:g}, delta = {delta:g}: must be larger, as {counted_noun(clients, 'client')} would "
             f"send {bits:.2g} random bits a coordinate, and at most {most:.2g} are supported"
         )
 

@@ -52,10 +52,10 @@ def assert_dp(
 ) -> Verification:
     """Assert that a subject is (epsilon, delta)-differentially private, up to the power of a test.
 
-    A true claim is refuted with probability at most 1e-4 (`significance`), whatever the subject; with the same seed,
-    the result is the same. A false claim fails if the effort suffices: what it could not have seen is
-    ``details["detection_floor"]`` of the result. It also fails where the subject cannot be audited (it
-    raises, returns NaN, never ends ...), and where a replay shows that data flow around the mechanisms.
+    A true claim is refuted with probability at most 1e-4 (`significance`); with the same seed, the result is the same.
+    A false claim is refuted if the effort suffices: what it could not have seen is ``details["detection_floor"]`` of
+    the result. The assertion fails, too, whatever the claim, where the subject raises, returns NaN, never ends ..., and
+    where a replay shows that data flow around the mechanisms.
 
     The subject runs in the process of the tests, as whatever pytest runs: one that ends its process ends them, and what
     it changes stays changed. With ``isolated=True`` it runs in a process of its own.

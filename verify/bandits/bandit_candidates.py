@@ -233,6 +233,9 @@ def _table_words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
         played = f"; the first {pair.rounds} of {bandit.rounds} rounds are played"
     if bandit.stops:
         played += f"; arm {bandit.arms} is no arm: the bandit has stopped, and the arm before is its answer"
+    elif bandit.errors:
+        ends = enumerate(bandit.ends, start=bandit.arms)
+        played += f"; {', '.join(f'arm {number} is {words}' for number, words in ends)}"
     said = []
     for table in (pair.data, pair.data_prime):
         rows = table[1:]

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.printed_numbers import percent
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import NeighbouringTables
 from verify.bandits.paired_events import view_pair_of
 from verify.bandits.paired_runs import PairedPlayer
+from verify.findings.finding import Finding, Statement
 from verify.transcripts.action_features import ActionFeature, PlayCount, first_actions, without_repeats
 from verify.transcripts.transcript import ActionArray, Transcript
 from verify.transcripts.view_pair import ViewPair
@@ -99,27 +101,25 @@ class CoinScreen:
     runs: int
     settings: int
 
-    @property
-    def changed_runs(self) -> int:
-        """Average number of runs in which a round was changed."""
-        return round(_SIZE.changed * self.runs)
+    def finding(self, played: Sequence[int], rounds: int) -> Finding:
+        """Return the finding on the rounds that were changed, and the so many first ones that are played in tests.
 
-    @property
-    def _changed_of_setting(self) -> float:
-        """Average number of runs on one pair of rows in which a round was changed."""
-        return _SIZE.changed * self.runs / self.settings
-
-    @property
-    def smallest_share(self) -> float:
-        """Probability of an event that two changed runs on a pair of rows show on average: one run is no evidence."""
-        return 2.0 / self._changed_of_setting
-
-    @property
-    def smallest_factor(self) -> float:
-        """Least detectable factor between the probabilities of an action, one of them 1/2, on average."""
-        changed = self._changed_of_setting
-        unchanged = self.runs / self.settings - changed
-        return float(np.exp(_SIZE.near_caution * np.sqrt(1.0 / changed + 1.0 / unchanged)))
+        It states, on average, the least detectable factor between the probabilities of an action, one of them 1/2, and
+        the probability of an event that two changed runs on a pair of rows show: one run is no evidence.
+        """
+        every = self.runs / self.settings
+        changed = _SIZE.changed * every
+        error = np.sqrt(1.0 / changed + 1.0 / (every - changed))
+        beyond = f"; rewards of rounds {self.rounds + 1:,} to {rounds:,} were not changed"
+        return Statement.ROUNDS_LOOKED_AT.finding(
+            last=f"{min(self.rounds, rounds):,}",
+            changed=f"{round(_SIZE.changed * self.runs):,}",
+            draws=self.runs,
+            played=", ".join(dict.fromkeys(f"rounds 1 to {min(last, rounds):,}" for last in played)),
+            factor=f"{np.exp(_SIZE.near_caution * error):.2g}",
+            share=percent(2.0 / changed),
+            beyond=beyond if self.rounds < rounds else "",
+        )
 
 
 def screen_rounds(bandit: PlainBandit, player: PairedPlayer, seed: np.random.SeedSequence) -> CoinScreen:

@@ -19,6 +19,7 @@ import scipy
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.printed_numbers import percent
 from verify.bandits.bandit_view import (
     BanditView,
     fill_absent,
@@ -34,6 +35,7 @@ from verify.bandits.neighbouring_tables import NeighbouringTables
 from verify.bandits.paired_runs import PairedPlayer
 from verify.conduct.effort import Effort
 from verify.events.view_sample import ViewSample
+from verify.findings.finding import Finding, Statement
 from verify.outputs.output_layout import layout_of
 from verify.transcripts.action_features import doubling, first_actions
 from verify.transcripts.predicted_bounds import STANDARD_ERRORS
@@ -127,10 +129,19 @@ class MessageScan:
     later: list[list[int]]
     hangs: FloatArray
 
-    @property
-    def smallest_share(self) -> float:
-        """Least detectable share of runs with an event under one reward of the round, and none under the other."""
-        return min(2.0 * _SIZE.hits / self.runs, 1.0)
+    def finding(self, rounds: int) -> Finding:
+        """Return the finding on the messages that were tested, and those that were not.
+
+        It states the least detectable share of runs with an event under one reward of a round, and none under the
+        other.
+        """
+        beyond = f"; those of rounds {self.rounds + 1:,} to {rounds:,} were not tested"
+        return Statement.MESSAGES_LOOKED_AT.finding(
+            last=f"{self.rounds:,}",
+            draws=self.runs,
+            share=percent(min(2.0 * _SIZE.hits / self.runs, 1.0)),
+            beyond=beyond if self.rounds < rounds else "",
+        )
 
     @property
     def outstanding(self) -> list[int]:

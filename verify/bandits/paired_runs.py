@@ -91,9 +91,9 @@ class PairedRuns:
         self.tables, self.runs, self.at, self.partners, self.arm = tables, runs, at, partners, arm
         own = runs[:, tables.record - 1, 0]
         self.own = own[at]
-        arms = tables.arms
-        pairs = np.bincount(self.own, minlength=arms + 1)  # arm number `arms`: the bandit had stopped
-        self.weights = (np.bincount(own, minlength=arms + 1) / (len(own) * np.maximum(pairs, 1)))[self.own]
+        most = int(own.max()) + 1  # from arm number `tables.arms` on: the bandit had stopped
+        pairs = np.bincount(self.own, minlength=most)
+        self.weights = (np.bincount(own, minlength=most) / (len(own) * np.maximum(pairs, 1)))[self.own]
 
     def first_rounds(self, rounds: int) -> PairedRuns:
         """Return the first rounds of the runs; all, if there are no more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -10,29 +11,30 @@ import numpy as np
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from mechanisms.arrays import FloatArray
-from mechanisms.printed_numbers import percent
 from verify.bandits.bandit_candidates import constant_runs, find_candidates
 from verify.bandits.call_cost import SCAN_ROUNDS
 from verify.bandits.calling.bandit_calls import BanditError, WrongArm
 from verify.bandits.calling.bandit_construction import MissingArguments
 from verify.bandits.calling.bandit_crash import place_in_bandit
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.coin_screen import CoinScreen
-from verify.bandits.message_search import MessageScan
 from verify.conduct.conduct import Conduct
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import changed_state, class_state
+from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings.finding import Finding, FindingKind, Statement, UpperBound
+from verify.findings.finding import FindingKind, Statement, UpperBound
+from verify.outputs.raised import Raised
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.evidence import Evidence
 from verify.sampling.second_test import hold_tests
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
-from verify.sampling.tester import Candidates, Tester
+from verify.sampling.tester import Tester
 from verify.transcripts.action_features import with_paths_spelled
 
 _PROBED = 8  # the first runs
 _PROBE_SECONDS = 10.0  # that they may take
+_RUNS_FOR_ERRORS = 128  # in which errors are noted
+_MOST_ERRORS = 6  # that are told apart
 
 
 def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester) -> Evidence:
@@ -57,7 +59,10 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds), stopped_by_hand(evidence):
         try:
-            if _runs_are_independent(evidence, bandit, conduct):
+            try:
+                _test(evidence, bandit, claim, conduct, tester)
+            except subject_exceptions() as error:
+                bandit = _with_errors(evidence, bandit, error, conduct.seed)
                 _test(evidence, bandit, claim, conduct, tester)
         except WrongArm as error:
             evidence.findings.append(Statement.WRONG_ARM.finding(error=str(error)))
@@ -76,6 +81,33 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
                 said = Statement.RAISED.finding(place, error=error)
             evidence.findings.append(said)
     return evidence
+
+
+def _with_errors(evidence: Evidence, bandit: PlainBandit, error: BaseException, seed: int) -> PlainBandit:
+    """Return a bandit with its errors as outputs, after the first of them.
+
+    Raises
+    ------
+    BaseException
+        The error, if it is none of its outputs: those on rewards that are a guess are none.
+    """
+    place = place_in_bandit(error)
+    if not place or bandit.rewards_are_guessed or bandit.errors:
+        raise error
+    evidence.findings[:] = [Statement.RAISES_IN_PLAY.finding(place, error=error)]
+    rng = np.random.default_rng(SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 5))
+    seen = [Raised.from_error(error)]
+    for run in range(_RUNS_FOR_ERRORS):
+        try:
+            bandit.actions(bandit.records.coins(bandit.rounds, rng), [run], np.random.SeedSequence(seed))
+        except subject_exceptions() as other:
+            seen.append(Raised.from_error(other))
+    for labels in ([each.said for each in seen], [each.error for each in seen]):
+        counts = Counter(labels)
+        if len(counts) <= _MOST_ERRORS:
+            break
+    common = sorted(label for label, _ in counts.most_common(_MOST_ERRORS))
+    return replace(bandit, errors=(*common, "another error"))
 
 
 def _runs_are_independent(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
@@ -116,6 +148,8 @@ def _run_results(bandit: PlainBandit, table: FloatArray, seed: int) -> str:
 
 def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester) -> None:
     """Search for tables (an adversary brings its own), and test those with the largest predicted bounds."""
+    if not _runs_are_independent(evidence, bandit, conduct):
+        return
     effort = conduct.effort
     conduct.progress(0.05, "looking for telling transcripts")
     found = find_candidates(bandit, claim, effort, conduct.seed)
@@ -124,9 +158,10 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
         evidence.findings.append(constant)
         return
     if found.scan is not None:
-        evidence.findings.append(_messages_finding(found.scan, bandit))
+        evidence.findings.append(found.scan.finding(bandit.rounds))
     if found.screen is not None:
-        evidence.findings.append(_screen_finding(found.screen, found.candidates, bandit))
+        played = [worlds.rounds or bandit.rounds for worlds in found.candidates.worlds]
+        evidence.findings.append(found.screen.finding(played, bandit.rounds))
     if any(finding.kind == FindingKind.UNREPEATABLE for finding in evidence.findings):
         # Processes would start with the same state of an unseeded generator, and draw the same numbers.
         conduct = replace(conduct, effort=replace(effort, executor=Serial()))
@@ -139,30 +174,3 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
         spelled = with_paths_spelled(result.event, bandit.action_space)
         evidence.keep(replace(result, event=spelled), conduct.reproduce)
     conduct.progress(1.0, "done")
-
-
-def _messages_finding(scan: MessageScan, bandit: PlainBandit) -> Finding:
-    """Return the finding on the messages that were tested, and those that were not."""
-    beyond = ""
-    if scan.rounds < bandit.rounds:
-        beyond = f"; those of rounds {scan.rounds + 1:,} to {bandit.rounds:,} were not tested"
-    return Statement.MESSAGES_LOOKED_AT.finding(
-        last=f"{scan.rounds:,}", draws=scan.runs, share=percent(scan.smallest_share), beyond=beyond
-    )
-
-
-def _screen_finding(screen: CoinScreen, tested: Candidates, bandit: PlainBandit) -> Finding:
-    """Return the finding on the rounds that were changed, and those that are played in the test."""
-    played = dict.fromkeys(f"rounds 1 to {worlds.rounds:,}" for worlds in tested.worlds)
-    beyond = ""
-    if screen.rounds < bandit.rounds:
-        beyond = f"; rewards of rounds {screen.rounds + 1:,} to {bandit.rounds:,} were not changed"
-    return Statement.ROUNDS_LOOKED_AT.finding(
-        last=f"{screen.rounds:,}",
-        changed=f"{screen.changed_runs:,}",
-        draws=screen.runs,
-        played=", ".join(played),
-        factor=f"{screen.smallest_factor:.2g}",
-        share=percent(screen.smallest_share),
-        beyond=beyond,
-    )

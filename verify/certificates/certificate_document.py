@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from mechanisms.printed_numbers import counted_noun
 from verify.certificates.certificate import Certificate
 from verify.document.elements import Bullets, Code, Document, Facts, FirstScreen, Section, TextTable, Words
 from verify.findings.sentences import remark
@@ -68,7 +69,8 @@ def _facts(certificate: Certificate) -> tuple[tuple[str, Words], ...]:
     pairs: list[tuple[str, Words]] = [("theorem", _call_text(theorem.pop("name"), theorem))]
     flows = {**certificate.flows}
     if "runs" in flows:
-        seen = f"{flows['runs']} runs of {flows['rounds']:,} rounds, {flows['releases']:,} charges"
+        runs, rounds = counted_noun(flows["runs"], "run"), counted_noun(flows["rounds"], "round")
+        seen = f"{runs} of {rounds}, {counted_noun(flows['releases'], 'charge')}"
         pairs.append(("tested in", seen))
     return tuple(pairs)
 

@@ -35,7 +35,7 @@ from verify.conduct.interrupts import count_interrupts
 from verify.conduct.progress import Progress
 from verify.findings.finding import Finding, Statement
 from verify.findings.printable import printable
-from verify.findings.subject_error import SubjectError, describe_error, describe_input_error, failing_place
+from verify.findings.subject_error import SubjectError, blamed_place, describe_error, describe_input_error
 
 GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
@@ -386,12 +386,11 @@ def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[
         kind = next(kind.__name__ for kind in errors if isinstance(error, kind))
         message = {"error": [kind, _cut(describe_input_error(error))]}
     except Exception as error:
-        place = failing_place(error)
-        said = _cut(describe_error(error))
-        message = {"fault": [f"{said} (at {place})", traceback.format_exc()[-_LONGEST:]]}
+        said = f"{_cut(describe_error(error))} (at {blamed_place(error)})"
+        message = {"fault": [said, traceback.format_exc()[-_LONGEST:]]}
     except BaseException as error:  # no error of ours: SystemExit, or what a subject made up
         said = _cut(f"was asked to end by {describe_error(error)}")
-        message = {"ended": f"{said} (at {failing_place(error)})"}
+        message = {"ended": f"{said} (at {blamed_place(error)})"}
     reports.send(message)
 
 

@@ -19,7 +19,7 @@ from accountant.budget import Budget
 from accountant.provenance import file_digest, made_now
 from algorithms.problems import SettingError
 from mechanisms.losses.enclosure import Enclosure, lower_end
-from mechanisms.printed_numbers import as_given, at_least, at_most
+from mechanisms.printed_numbers import as_given, at_least, at_most, counted_noun
 from verify.deployments.deployment import NONE_UNPROTECTED, Deployment
 from verify.document.elements import Code, Document, FirstScreen
 from verify.findings.sentences import Sentence, exact, remark
@@ -224,7 +224,7 @@ def bound_words(facts: ProvedFacts) -> str:
     none = math.isinf(answer.upper) or (symbol == "δ" and answer.upper >= 1.0)
     if none or (facts.bound is None and facts.declassified):
         raw, least = sum(facts.declassified.values()), "" if facts.ledger else "at least "
-        left = f": {least}{raw:,} value{'s' * (raw > 1)} left without noise" if raw else ""
+        left = f": {least}{counted_noun(raw, 'value')} left without noise" if raw else ""
         return f"No {'finite ε' if symbol == 'ε' else 'δ below 1'} is proved at {other} = {at}{left}."
     said = f"{symbol} ≤ {at_most(answer.upper, DIGITS)} at {other} = {at}, proved, by {found.best_theorem}"
     if isinstance(answer, Enclosure) and answer.lower > 0.0:

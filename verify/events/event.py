@@ -24,6 +24,10 @@ from verify.events.written import Written
 
 KeyArray = npt.NDArray[np.uint64]
 
+_MOST_VALUES = 8  # of one reading that are described
+_MOST_ROWS, _MOST_NAMES = 4, 3  # of several readings together
+_MOST_PARTS = 6  # of one row
+
 
 class Event(Written):
     """A set of views. Its `description` is a clause: "the noisy count is at most 0.31"."""
@@ -113,24 +117,40 @@ class RowTable(Event):
         return result
 
     @property
+    def readable(self) -> bool:
+        names = _MOST_PARTS if len(self.rows) == 1 and not self.complement else _MOST_NAMES
+        most = 1 if self.complement else most_readable(self.readings)
+        short = len(self.rows) <= most and len(self.readings) <= names
+        return short and all(reading.readable for reading in self.readings)
+
+    @property
     def description(self) -> str:
         equal, inside = ("≠", "not in") if self.complement else ("=", "in")
-        if len(self.readings) == 1:
-            values = [row[0] for row in self.rows]
-            if len(values) == 1 and math.isnan(values[0]):
-                return f"{self.readings[0].description} is {'present' if self.complement else 'absent'}"
-            if len(values) == 1:
-                return f"{self.readings[0].description} {equal} {value_words(self.readings[0], values[0])}"
-            said = [value_words(self.readings[0], value) for value in values]
-            return f"{self.readings[0].description} {inside} {_members(said, 8)}"
-        if len(self.rows) == 1 and not self.complement:
-            parts = zip(self.readings, self.rows[0], strict=True)
+        ordered = sorted(self.rows, key=lambda row: [(math.isnan(value), value) for value in row])
+        said = [list(map(value_words, self.readings, row)) for row in ordered]
+        names, one = [reading.description for reading in self.readings], len(self.readings) == 1
+        if one and len(said) == 1 and math.isnan(self.rows[0][0]):
+            return f"{names[0]} is {'present' if self.complement else 'absent'}"
+        if not one and len(said) == 1 and not self.complement:
             return join_names(
-                [f"{reading.description} = {value_words(reading, value)}" for reading, value in parts], 6
+                [f"{name} = {word}" for name, word in zip(names, said[0], strict=True)], _MOST_PARTS
             )
-        names = join_names([reading.description for reading in self.readings], 3)
-        rows = [f"({', '.join(map(value_words, self.readings, row))})" for row in self.rows]
-        return f"({names}) {f'{equal} {rows[0]}' if len(rows) == 1 else f'{inside} {_members(rows, 4)}'}"
+        read = names[0] if one else f"({join_names(names, _MOST_NAMES)})"
+        rows = [words[0] if one else f"({', '.join(words)})" for words in said]
+        if len(rows) == 1:
+            return f"{read} {equal} {rows[0]}"
+        return f"{read} {inside} {_members(rows, _MOST_VALUES if one else _MOST_ROWS)}"
+
+
+def most_readable(readings: Sequence[Reading]) -> int:
+    """Return the largest number of rows of a table of these readings that is readable.
+
+    Of an ordered reading that is one: its half-lines say more.
+    """
+    if len(readings) > 1:
+        return _MOST_ROWS
+    labels = isinstance(readings[0], ColumnValue) and readings[0].column.kind == "category"
+    return _MOST_VALUES if labels else 1
 
 
 def _members(parts: Sequence[str], limit: int) -> str:
@@ -142,8 +162,6 @@ def _members(parts: Sequence[str], limit: int) -> str:
 def value_words(reading: Reading, value: float) -> str:
     """Return a reading's value in words: its label where its column has one."""
     labels = dict(reading.column.labels) if isinstance(reading, ColumnValue) else {}
-    if labels and value not in labels and value > max(labels):
-        return f"a word not seen at first (its code is {value:.0f})"
     return labels.get(value, format_value(value))
 
 

@@ -16,10 +16,6 @@ from verify.events.readings import ColumnValue, Reading
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import WorldSamples
 
-_ALWAYS = frozenset(
-    {"shape", "unknown"}
-)  # names of columns about the output itself, which are present in every draw
-
 
 def half_line_family(sorted_values: Sorted) -> Iterator[EventFamily]:
     """At most t, and at least t: t at pooled quantiles, and just outside each world's range."""
@@ -80,23 +76,21 @@ def present_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventF
     """Half-lines of the number of entries that are present, or that the only entry is absent; only if some are absent.
 
     Others show as much; this one says it best: "the number of entries present (of 4) ≤ 1", which is what refutes five
-    published cascade learners.
+    published cascade learners. Where there are other readings than entries, such as the length of a list, these do.
     """
+    columns = choose[0].columns
+    if not all(column.is_entry for column in columns):
+        return
     if not any(np.isnan(world.values).any() for world in (*fit, *choose)):
         return
-    if len(choose[0].columns) > 1:
-        yield from half_line_family(Sorted.from_reading(_count_present(choose), fit, choose))
+    if len(columns) > 1:
+        yield from half_line_family(Sorted.from_reading(ColumnSummary("present", columns), fit, choose))
     else:
-        absent = RowTable((ColumnValue(choose[0].columns[0]),), ((math.nan,),))
+        absent = RowTable((ColumnValue(columns[0]),), ((math.nan,),))
         yield counted_family((absent, replace(absent, complement=True)), fit, choose)
 
 
 def certain_family(choose: WorldSamples) -> EventFamily:
     """Return the event that always holds, for views that have no other event."""
-    return counted_family((HalfLine(_count_present(choose), 0.0, True),), choose)
-
-
-def _count_present(choose: WorldSamples) -> ColumnSummary:
-    """Return the number of entries that are present, of those that are not always."""
-    columns = [column for column in choose[0].columns if column.name not in _ALWAYS]
-    return ColumnSummary("present", tuple(columns) or choose[0].columns)
+    present = ColumnSummary("present", choose[0].columns)
+    return counted_family((HalfLine(present, 0.0, True),), choose)

@@ -15,9 +15,11 @@ import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.readings import Reading, format_value, join_names
+from verify.events.sequences import sequences
 from verify.events.view_sample import Column, ViewSample
 
 _BLOCK = 1 << 15  # draws that are summed up at once
+_NAMED = 4  # columns that a description names: of others it is complete only if they are one list
 
 SummaryOperation = Literal[
     "sum",
@@ -42,7 +44,7 @@ _PHRASES: dict[SummaryOperation, str] = {
     "count from": "the number of values of at least {value} among {of}",
     "first of": "the place (from 1; 0 if none) of the first {value} among {of}",
     "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
-    "present": "the number of entries present (of {count})",
+    "present": "the number of {kind} present (of {count})",
 }
 
 
@@ -103,11 +105,17 @@ class ColumnSummary(Reading):
                 return _count(~np.isnan(column) for column in values)
 
     @property
+    def readable(self) -> bool:
+        whole = [len(entries) for entries in sequences(self.columns)]
+        return self.operation == "present" or len(self.columns) in (*range(_NAMED + 1), *whole)
+
+    @property
     def description(self) -> str:
-        names = join_names([column.words for column in self.columns], 4)
+        names = join_names([column.words for column in self.columns], _NAMED)
         labels = {value: word for column in self.columns for value, word in column.labels}
         value = labels.get(self.value, format_value(self.value))
-        return _PHRASES[self.operation].format(of=names, value=value, count=len(self.columns))
+        kind = "entries" if all(column.is_entry for column in self.columns) else "values"
+        return _PHRASES[self.operation].format(of=names, value=value, count=len(self.columns), kind=kind)
 
 
 def _sum(values: Sequence[FloatArray]) -> FloatArray:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
-from verify.events.event import Event, RowTable, row_keys
+from verify.events.event import Event, RowTable, most_readable, row_keys
 from verify.events.families import EventFamily, Sorted, disjoint, nested, occurrences, runs
 from verify.events.readings import Reading
 from verify.events.view_sample import ViewSample, WorldSamples
@@ -161,24 +161,28 @@ def _families_of_table(
     sizes = np.arange(2, len(rows))
     if sizes.size > 128:
         sizes = np.unique(np.geomspace(2, len(rows) - 1, 128).astype(np.int64))
-    together = []
-    split = _split_together(order, places, sizes) if paired else None
-    for count, n in zip(choose_counts, choose_size, strict=True):
-        top, bottom = np.cumsum(count[order])[sizes - 1], np.cumsum(count[order][::-1])[sizes - 1]
-        together.append(np.concatenate([top, bottom, n - top, n - bottom]))
+    few = sizes <= most_readable(readings)
+    for some, complement in product((sizes[few], sizes[~few]), (False, True)):
+        together = []
+        for count, n in zip(choose_counts, choose_size, strict=True):
+            ends = (np.cumsum(ranked)[some - 1] for ranked in (count[order], count[order][::-1]))
+            inside = np.concatenate(list(ends))
+            together.append(n - inside if complement else inside)
 
-    def build_nested(at: int) -> Event:
-        which, number = divmod(at, sizes.size)
-        members = order[: sizes[number]] if which % 2 == 0 else order[::-1][: sizes[number]]
-        return RowTable(readings, tuple(rows[r] for r in members), which >= 2)
+        def build_nested(at: int, some: npt.NDArray[np.intp] = some, complement: bool = complement) -> Event:
+            which, number = divmod(at, some.size)
+            members = (order[::-1] if which else order)[: some[number]]
+            return RowTable(readings, tuple(rows[r] for r in members), complement)
 
-    yield EventFamily(together[0], together[1], choose_size, build_nested, nested, split)
+        split = _split_together(order, places, some) if paired else None
+        if some.size:
+            yield EventFamily(together[0], together[1], choose_size, build_nested, nested, split)
 
 
 def _split_together(
     order: npt.NDArray[np.intp], places: Sequence[npt.NDArray[np.integer[Any]]], sizes: npt.NDArray[np.intp]
 ) -> FloatArray:
-    """`Family.split` of the first and the last so many rows in an order, and of their complements."""
+    """`Family.split` of the first and the last so many rows in an order, or of their complements."""
     count = order.size
     found = []
     for ranked in (order, order[::-1]):
@@ -187,7 +191,7 @@ def _split_together(
         first, second = rank[places[0]], rank[places[1]]
         low, high = np.minimum(first, second), np.maximum(first, second)
         found.append(_up_to(low, count)[sizes] - _up_to(high, count)[sizes])
-    return np.asarray((np.concatenate([*found, *found]) + 1.0) / places[0].size)
+    return np.asarray((np.concatenate(found) + 1.0) / places[0].size)
 
 
 def _up_to(ranks: npt.NDArray[np.int64], count: int) -> IntArray:

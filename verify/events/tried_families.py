@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -107,8 +107,10 @@ class _Kinds:
     def note(self, column: Column, values: Sorted) -> int:
         """Add a column, and return the number of its different values."""
         pooled, starts, lengths = values.pooled, values.starts, values.lengths
-        is_few = column.kind == "category" or starts.size <= _LIMITS.few_values
-        (self.few if is_few else self.smooth).append(column)
+        if column.kind == "category" or starts.size <= _LIMITS.few_values:
+            self.few.append(column)
+        elif column.is_listed:
+            self.smooth.append(column)
         draws = sum(values.fit_size)
         self.absent = self.absent or pooled.size < draws
         for at in np.flatnonzero(lengths >= max(_LIMITS.atom_share * draws, 2.0)):
@@ -130,11 +132,13 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
     for value in values:
         view = Sorted.from_reading(value, fit, choose)
         different = kinds.note(value.column, view)
-        yield from value_families(view)
+        tables = value_families(view)
+        yield from islice(tables, 1)  # of single values
         if value.column.kind == "real" and different > 2:
             yield from half_line_family(view)
-            if different > _LIMITS.few_values:
-                yield from one_sided_families(view)
+        yield from tables
+        if value.column.kind == "real" and different > _LIMITS.few_values:
+            yield from one_sided_families(view)
     pairs = _nearest_pairs(kinds.smooth, _LIMITS.differences)
     rounding = Rounding(fit)
     steps = [rounding.round_reading(Combination.difference(later, column)) for column, later in pairs]
@@ -235,6 +239,7 @@ def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -
     because the smallest is. The number of times that a value occurs shows nothing more by itself; scores read it where
     columns are alike.
     """
+    columns = tuple(column for column in columns if column.is_listed)
     if len(columns) < 2:
         return []
     found: list[Reading] = []
@@ -244,7 +249,7 @@ def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -
         found.append(rounding.round_reading(summary) if operation == "sum" else summary)
 
     lists = sequences(columns) or [columns]
-    for entries in lists:  # the same number may be a code of different words elsewhere
+    for entries in chain.from_iterable(map(_alike, lists)):
         for value in kinds.atoms():
             add("count of", entries, value)
             add("first of", entries, value)
@@ -255,6 +260,13 @@ def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -
     for entries in lists if kinds.few else ():
         add("first change", entries)
     return found
+
+
+def _alike(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
+    """Return the columns, apart where a number is a label of different words, or of none."""
+    labels = dict.fromkeys(column.labels for column in columns)
+    found = [tuple(column for column in columns if column.labels == each) for each in labels]
+    return [each for each in found if len(each) > 1]
 
 
 def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
@@ -279,7 +291,7 @@ def _place_of_number(columns: Sequence[Column], kinds: _Kinds, rounding: Roundin
     A sequence that ends with a number (a noisy value above a threshold) has its length and that number to be read
     together. Its number by its place shows 0.168 of svt3 (without it 0.146) and 1.09 of gap-svt-value (1.06).
     """
-    real = tuple(column for column in columns if column.kind == "real")
+    real = tuple(column for column in columns if column.kind == "real" and column.is_listed)
     if not 1 < len(real) <= _LIMITS.places or not kinds.smooth or not (kinds.absent or kinds.atoms()):
         return None
     if kinds.absent:

@@ -29,12 +29,20 @@ class Column:
         ``"category"`` for labels, ``"real"`` for measurements.
     labels
         Words for some of the values, as (value, word): a category that is a word is a number in a sample.
+    is_entry
+        False of another reading of an entry, such as its length or a part of it: such readings are not counted.
     """
 
     name: str
     words: str
     kind: Literal["category", "real"]
     labels: tuple[tuple[float, str], ...] = ()
+    is_entry: bool = True
+
+    @property
+    def is_listed(self) -> bool:
+        """True of an entry, and of one of the parts of one: not of a length, or of another reading of a whole."""
+        return self.is_entry or self.name.endswith("]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.printed_numbers import counted_noun
 from verify.experiments.experiment import FigureAxis, FigureLine, PlotAxes, Quantity, Results, TableContent
 from verify.findings.printable import printable
 
@@ -98,7 +99,7 @@ def draw_figure(
             ncols=2,
             fontsize="small",
             frameon=False,
-            title=f"mean of {runs} runs" + (f", shaded: {band}" if several else ""),
+            title=f"mean of {counted_noun(runs, 'run')}" + (f", shaded: {band}" if several else ""),
             title_fontsize="small",
         )
         canvas.savefig(path, dpi=160, facecolor="white")

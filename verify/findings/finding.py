@@ -12,7 +12,7 @@ from enum import Enum, StrEnum, unique
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import as_given, at_least, at_most, percent
+from mechanisms.printed_numbers import as_given, at_least, at_most, counted_noun, percent
 from verify.findings.sentences import Basis, Sentence, confident, exact, filled
 from verify.findings.subject_error import describe_error
 
@@ -335,8 +335,12 @@ class Statement(Enum):
     # What outputs hold
     RAISES = (
         FindingKind.RAISES,
-        "{verb} {error} in {raised} of {draws:,} calls on {data}; exceptions count as output",
+        "{verb} {error}{others} in {raised} of {draws:,} calls on {data}; errors count as output",
         OBSERVED,
+    )
+    RAISES_IN_PLAY = (
+        FindingKind.RAISES,
+        "raised {error} in a play; an error ends a play and counts as output",
     )
     WRONG_GUESS = (
         FindingKind.RAISES,
@@ -565,7 +569,7 @@ class LowerBound:
         if self.exact:
             return exact(words, how=f"{self.method}; exact", **values)
         how = f"{self.method}; {percent(self.confidence)} confidence"
-        how += f", {self.samples:,} draws" if self.samples else ""
+        how += f", {counted_noun(self.samples, 'draw')}" if self.samples else ""
         return confident(words, self.confidence, self.samples or None, how=how, **values)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from accountant.files.json_object import JsonObject
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import percent
+from mechanisms.printed_numbers import percent, words_after
 from verify.findings.json_form import json_able, reader_of
 from verify.findings.subject_error import describe_error
 
@@ -141,9 +141,9 @@ def filled(words: str, basis: Basis, values: Mapping[str, Any]) -> Sentence:
     """
     confidence, draws = values.get("confidence"), values.get("draws")
     said = dict(values) if confidence is None else {**values, "confidence": percent(confidence)}
-    parts, quoted = [], []
+    parts, quoted = list[str](), list[str]()
     for literal, name, form, conversion in _FORMATTER.parse(words):
-        parts.append(literal)
+        parts.append(words_after(parts[-1] if parts else "", literal))
         if name is None:
             continue
         value = said[name]

@@ -10,15 +10,14 @@ generator of its own differs there, too, and gets only a finding that says so.
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from accountant import Recorder, Replay
 from algorithms.claim import Claim
-from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import as_given, at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import CONFIRMATIONS, FALSE_ALARM
@@ -27,13 +26,13 @@ from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Finding, FindingKind, Statement, add_once
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import describe_data
-from verify.functions.runs import error_name
 from verify.neighbouring.adjacency import Data, Pair
+from verify.outputs.raised import Raised
 from verify.outputs.read_outputs import read_outputs
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 
-_Run = Callable[[Data, Recorder | Replay], FloatArray]
-"""Runs the function on data and a gate; its output as a flat array."""
+_Run = Callable[[Data, Recorder | Replay], Any]
+"""Runs the function on data and a gate; its output as a value that can be compared."""
 
 _LOSES_ITS_MEANING = frozenset({FindingKind.MORE_CALLS, FindingKind.FEWER_CALLS, FindingKind.SHAPE})
 _REPLAYED = 6  # pairs on which runs are recorded and replayed
@@ -44,7 +43,7 @@ def replay_gate(
 ) -> list[Finding]:
     """Record on one data set of each of a few pairs, replay on the other, and report the remaining differences."""
     replayed = _replay_function(
-        lambda data, gate: _flat(subject, data, gate),
+        lambda data, gate: _output_row(subject, data, gate),
         pairs[:_REPLAYED],
         replays=conduct.effort.replays,
         seed=conduct.seed,
@@ -53,18 +52,15 @@ def replay_gate(
     return [*replayed.findings, *([too_much] if too_much else [])]
 
 
-def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> FloatArray:
-    """Run the function with a gate; return its output, or the type of its error, as numbers: words by a code."""
+def _output_row(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Any:
+    """Run the function with a gate; return its output, or its error, as a row of `Readings.rows`."""
     given = data.item() if data.ndim == 0 else np.array(data)
     try:
         with subjects_own():
             output = subject.function(given, gate)
     except subject_exceptions() as error:  # whoever sees outputs sees which calls raise
-        output = [math.nan, error_name(error)]
-    readings = read_outputs([output])
-    beside = [*readings.words.values(), *readings.whole.values()]
-    words = [float(zlib.crc32(repr(column[0]).encode())) for column in beside]
-    return np.concatenate([readings.values[0], words])
+        output = Raised.from_error(error)
+    return read_outputs([output]).rows[0]
 
 
 @dataclass
@@ -163,7 +159,7 @@ class _Recorded:
         output = self._run(data, gate)
         gate.finish()
         found = [Finding.of_gate(difference) for difference in gate.differences]
-        if not found and not np.array_equal(output, self._output, equal_nan=True):
+        if not found and output != self._output:
             found.append(
                 Statement.OUTPUT_DIFFERS.finding(
                     which=f"between {describe_data(self._data)} and {describe_data(self._other)}"

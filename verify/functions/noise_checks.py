@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mechanisms.printed_numbers import percent
+from mechanisms.printed_numbers import counted_noun, percent
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings.finding import Finding, Statement
 from verify.findings.subject_error import SubjectError
@@ -109,7 +109,7 @@ class NoiseChecks:
         if self.runs.effects.drew and not self.runs.effects.drew_last:
             return Statement.REMEMBERS_OUTPUT.finding(draws=_CERTAIN)
         if len({one.readings.rows[0] for one in seen}) == 1:
-            more = f", and on {tried:,} other{'s' if tried > 1 else ''}" if tried else ""
+            more = f", and on {counted_noun(tried, 'other')}" if tried else ""
             return Statement.CONSTANT_OUTPUT.finding(draws=_CERTAIN, more=more)
         if self.runs.subject.single_lanes and remembers_elsewhere(
             self.runs, [one.data for one in seen], self.seed

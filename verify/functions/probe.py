@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mechanisms.printed_numbers import counted_noun
 from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.finding import Finding, FindingKind, Statement
@@ -21,9 +22,10 @@ from verify.functions.noise_checks import NoiseChecks
 from verify.functions.probe_result import Probe, SeenOutputs, describe_data
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Data, Pair
+from verify.outputs.entries import SORTED
 from verify.outputs.output_layout import OutputLayout, layout_of
-from verify.outputs.output_readings import Raised, Readings
-from verify.outputs.shapes import format_shape
+from verify.outputs.output_readings import Readings
+from verify.outputs.shapes import AN_ERROR, format_shape
 from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_PLACES
 from verify.outputs.word_columns import AN_ADDRESS
 
@@ -49,7 +51,7 @@ class _Look:
         Largest number of calls on either data set of the first pair at the very beginning, and the time limit of each.
     dear, surely_dear
         Estimated seconds of `all_calls` from which on these few calls are the whole first look; and seconds of one call
-        from which on two calls on a data set are enough to decide so: faster calls may have been slow by chance.
+        from which on two calls on a data set, and three, are enough to decide so: faster ones may be slow by chance.
     """
 
     lanes: int = 64
@@ -62,7 +64,7 @@ class _Look:
     glances: int = 6
     glance_seconds: float = 60.0
     dear: float = 4.0
-    surely_dear: float = 0.1
+    surely_dear: tuple[float, float] = (1.0, 0.1)
 
 
 _LOOK = _Look()
@@ -86,7 +88,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
     Raises
     ------
     SubjectError
-        If it always raises, or returns nothing that can be read.
+        If it returns what cannot be read.
     NoOutput
         If a call takes longer than 60 s or half of `seconds`.
     """
@@ -100,10 +102,10 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
         if turn and max(least) * _LOOK.all_calls < _LOOK.dear:
             runs.effects.printed = ""  # more of it is shown from the calls to come
             return None
-        if turn and max(least) >= _LOOK.surely_dear:
+        if turn and max(least) >= _LOOK.surely_dear[min(turn, 2) - 1]:
             break
-    if all(one.readings.raised or _is_empty(one.readings) or _is_none(one.readings) for one in seen):
-        return None  # only more calls can show a readable output
+    if all(one.readings.raised or _holds_nothing(one.readings) for one in seen):
+        return None  # only more calls can show another output
     layout = layout_of([one.readings for one in seen])
     runs.width = layout.width
     rows = [{one.readings.rows[0] for one in seen[side::2]} for side in (0, 1)]
@@ -142,7 +144,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     Raises
     ------
     SubjectError
-        If it always raises, returns nothing that can be read, or repeats one draw on all lanes.
+        If it always raises one error, returns what cannot be read, or repeats one draw on all lanes.
     NoOutput
         If the outputs on one data set take longer than 10 s or half of `seconds`, or it always ends the process.
     RaisedInLanes
@@ -163,7 +165,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
         others = look_elsewhere(runs, datasets, seen[0].readings.rows[0], seed)
     first = pairs[0] if others.pair is None else others.pair
     look_on(_new([first.data, first.other], datasets))
-    if all(_is_empty(one.readings) for one in seen):
+    if all(_holds_nothing(one.readings) for one in seen):
         seen += _seldom_something(runs, first, seed)
     _check_readable(runs, seen, others.tried)
     layout = _layout(runs, first, seen, seed)
@@ -204,10 +206,10 @@ def _inside(
     """
     inside = [pair for pair in pairs if not runs.is_outside(pair.data, pair.other)]
     if not inside:
-        _check_stays(seen, "")
+        _check_readable(runs, seen, 0, of_guess=True)
         data, error = next(iter(runs.outside.values()))
         raise SubjectError(
-            f"{runs.name} raised {error.message} (at {error.where}) on {describe_data(data)}, and on one of every two "
+            f"{runs.name} raised {error.said} (at {error.where}) on {describe_data(data)}, and on one of every two "
             "neighbours that were tried: its data are a guess; state them with @claimed(data=...) or --data"
         )
     return inside, [one for one in seen if not runs.is_outside(one.data)]
@@ -225,7 +227,7 @@ def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: i
     """Return the layout for outputs like those seen; more of them are drawn where words and shapes vary."""
     readings = [one.readings for one in seen]
     layout = layout_of(readings)
-    if not (runs.subject.single_lanes and layout.has_varied_shapes):
+    if not (runs.subject.single_lanes and any(source.varies for source in layout.sources)):
         return layout
     for world, data in enumerate((pair.data, pair.other)):
         readings.append(runs.outputs(data, _LOOK.more, SpawnKey.PROBE.sequence(seed, 7, world)))
@@ -255,8 +257,10 @@ def _first_outputs(
         with time_limit(seconds):
             return SeenOutputs(data, runs.outputs_with_effects(data, n, part.sequence(seed, 0, before)))
     except TimeLimitReached as error:
-        calls = f"one call for {n} lanes" if runs.together else "one call" if n == 1 else f"{n} calls"
-        others = f"; on {before} other data set{'s' * (before > 1)} it ended" if before else ""
+        calls = (
+            f"one call for {n} lanes" if runs.together else counted_noun(n, "call") if n > 1 else "one call"
+        )
+        others = f"; on {counted_noun(before, 'other data set')} it ended" if before else ""
         others += "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
         finding = Statement.CALLS_TOO_LONG.finding(
             calls=calls, data=describe_data(data), seconds=seconds, others=others
@@ -276,72 +280,50 @@ def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
         yield Statement.CHANGES_DATA.finding()
 
 
-def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int) -> None:
-    """Refuse a function of which nothing can be read; `tried` is how many other data sets were tried.
+def _check_readable(
+    runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int, *, of_guess: bool = False
+) -> None:
+    """Refuse a function that always raises one and the same error; on data that are a guess, one that always ends.
+
+    Of other data sets, `tried` were tried.
 
     Raises
     ------
     SubjectError
-        If it always raises, or returns nothing.
+        If it does.
     NoOutput
-        If it always ends the process, by whatever way Python has.
+        If that is the end of the process, by whatever way Python has.
     """
-    beside = f" ({tried} other data sets were tried)" if tried else ""
-    readings = [one.readings for one in seen]
-    _check_stays(seen, beside)
-    calls = f"in all {sum(map(len, readings)):,} calls{beside}"
-    errors = _errors_of_all(seen)
-    if len({error.error for error in errors}) == 1:  # several kinds are outputs to compare
-        first = errors[0]
-        several = "" if len({error.message for error in errors}) == 1 else ", the first of several messages,"
-        raise SubjectError(f"{runs.name} {first.verb} {first.message} (at {first.where}){several} {calls}")
-    if all(map(_is_empty, readings)) or all(map(_is_none, readings)):
-        raise SubjectError(
-            f"{runs.name} returned nothing {calls}: must return a number or an array of numbers, or words"
-        )
-
-
-def _errors_of_all(seen: Sequence[SeenOutputs]) -> list[Raised]:
-    """Return the errors of all calls; empty if one returned."""
     errors = [error for one in seen for error in one.readings.raised.values()]
-    return errors if len(errors) == sum(len(one.readings) for one in seen) else []
-
-
-def _check_stays(seen: Sequence[SeenOutputs], beside: str) -> None:
-    """Raise `NoOutput` if all calls were to end the process with one exit status, in any of the ways of Python."""
-    errors = _errors_of_all(seen)
-    kinds = {error.error for error in errors}
-    if len(kinds) == 1 and kinds.pop().startswith(SystemExit.__name__):
-        how = f"{errors[0].message} (at {errors[0].where}) in all {len(errors):,} calls{beside}"
+    calls = sum(len(one.readings) for one in seen)
+    if len(errors) < calls or len({error.compared for error in errors}) > 1:  # outputs to compare
+        return
+    beside = f" ({tried} other data sets were tried)" if tried else ""
+    first = errors[0]
+    how = f"{first.said} (at {first.where}) in all {calls:,} calls{beside}"
+    if first.error.startswith(SystemExit.__name__):
         raise NoOutput(Statement.ENDS_PROCESS.finding(how=f"was asked to end by {how}"))
+    if not of_guess:
+        raise SubjectError(f"{runs.name} {first.verb} {how}")
 
 
-def _is_empty(readings: Readings) -> bool:
-    """Return whether all outputs are lists of nothing."""
-    no_number = bool(np.isnan(readings.values).all()) and readings.shapes != ("",)
-    return not readings.raised and not readings.words and no_number
-
-
-def _is_none(readings: Readings) -> bool:
-    """Return whether all outputs are None."""
-    words = readings.words.get(0)
-    return (
-        words is not None
-        and len(readings.words) == 1
-        and bool(words.has_word.all())
-        and words.distinct_words == {"None"}
-    )
+def _holds_nothing(readings: Readings) -> bool:
+    """Return whether no output holds a number, or a word but None."""
+    words = {word for words in readings.words.values() for word in words.distinct_words}
+    return words <= {"None"} and bool(np.isnan(readings.values).all())
 
 
 def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
     """Yield findings on errors, NaN, several shapes, and addresses in memory (which are left out)."""
     raised = next((one for one in seen if one.readings.raised), None)
     if raised is not None:
-        error = next(iter(raised.readings.raised.values()))
+        errors = list(raised.readings.raised.values())
+        others = len({error.compared for error in errors}) - 1
         yield Statement.RAISES.finding(
-            error.where,
-            verb=error.verb,
-            error=error.message,
+            errors[0].where,
+            verb=errors[0].verb,
+            error=errors[0].said,
+            others=f" (and {counted_noun(others, 'other error')})" if others else "",
             raised=len(raised.readings.raised),
             draws=len(raised.readings),
             data=describe_data(raised.data),
@@ -355,7 +337,7 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
             data=describe_data(missing.data),
         )
     shapes = dict.fromkeys(
-        format_shape(shape) for one in seen for shape in one.readings.shapes if shape != "nothing"
+        format_shape(shape) for one in seen for shape in one.readings.shapes if shape != AN_ERROR
     )
     if len(shapes) > 1:
         listed = ", ".join([*list(shapes)[:4], *(["..."] if len(shapes) > 4 else [])])
@@ -368,5 +350,5 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
 def _misses_numbers(readings: Readings) -> bool:
     """Return whether outputs of numbers hold NaN; in sets it marks an absent member, and does not count."""
     numbers = not readings.raised and not readings.words and len(readings.shapes) == 1
-    in_sets = any(name.endswith("}") for name in readings.names)
+    in_sets = any(name.endswith("}") or SORTED in name for name in readings.names)
     return numbers and bool(np.isnan(readings.values).any()) and not in_sets

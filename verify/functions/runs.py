@@ -19,15 +19,15 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
-from verify.findings.subject_error import SubjectError, describe_error, failing_place
+from verify.findings.subject_error import SubjectError, failing_place
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Data
 from verify.outputs.output_layout import OutputLayout
-from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
+from verify.outputs.output_readings import Readings, UnreadableOutput
+from verify.outputs.raised import Raised
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
 
-_LONGEST_MESSAGE = 200  # characters of an error in a finding
 _EXCERPT = 60  # characters of printed text in a finding
 _MOST_VALUES = 1 << 22  # entries of outputs that are read at once
 _UNCHANGING = frozenset({bool, int, float, str, bytes, type(None), np.float64, np.int64, np.bool_})
@@ -219,7 +219,7 @@ class FunctionRuns:
             except subject_exceptions() as error:  # whatever a user's function raises
                 if isinstance(error, SubjectError):
                     raise
-                raise RaisedInLanes(_raised(error).message) from error
+                raise RaisedInLanes(Raised.from_error(error).said) from error
             if watch:
                 self._compare(given, turns[0])
             return result
@@ -231,9 +231,12 @@ class FunctionRuns:
                 outputs.append(_as_returned(call(given)))
             except subject_exceptions() as error:
                 # Where it was raised takes a hundred times as long to find as the call took: once is enough.
-                outputs.append(_raised(error) if watch else Raised(error_name(error), "", ""))
-                if self.subject.guessed and (key := key_of(data)) not in self.outside:
-                    self.outside[key] = data, _raised(error)
+                unknown = self.subject.guessed and key_of(data) not in self.outside
+                outputs.append(
+                    Raised.from_error(error, str(failing_place(error)) if watch or unknown else "")
+                )
+                if unknown:
+                    self.outside[key_of(data)] = data, outputs[-1]
             if watch:
                 self._compare(given, data)
         return outputs
@@ -307,22 +310,6 @@ def _one_lane(result: Any) -> Any:
 def _argument_of(data: Data) -> Any:
     """Return a data set as a function gets it: a copy, a 0-d array as a Python number."""
     return data.item() if data.ndim == 0 else np.array(data)
-
-
-def _raised(error: BaseException) -> Raised:
-    """Return the error as an output: its message on one line, cut to at most `_LONGEST_MESSAGE` characters."""
-    said = " ".join(describe_error(error).split())
-    said = said if len(said) <= _LONGEST_MESSAGE else f"{said[: _LONGEST_MESSAGE - 3]}..."
-    return Raised(error_name(error), said, str(failing_place(error)))
-
-
-def error_name(error: BaseException) -> str:
-    """Return the kind of an error, as an output; of an end of the process with its exit status."""
-    name = type(error).__name__
-    if not isinstance(error, SystemExit):
-        return name
-    status = error.code if isinstance(error.code, int) else int(error.code is not None)
-    return f"{name}({status})"
 
 
 @contextmanager

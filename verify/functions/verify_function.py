@@ -31,7 +31,7 @@ from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout
-from verify.outputs.output_readings import Raised
+from verify.outputs.raised import Raised
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.evidence import Evidence
 from verify.sampling.final_test import OPENING_SHARE
@@ -283,7 +283,7 @@ def _wrong_guess(outside: Sequence[tuple[Data, Raised]]) -> Finding:
     data, error = outside[0]
     return Statement.WRONG_GUESS.finding(
         error.where,
-        error=error.message,
+        error=error.said,
         data=describe_data(data),
         more=f" and on {len(outside) - 1:,} other data sets" if len(outside) > 1 else "",
     )

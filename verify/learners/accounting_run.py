@@ -38,7 +38,7 @@ from accountant.proofs.proof_document import DerivedReleases, NoProof, enforced_
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
-from mechanisms.printed_numbers import as_given, at_most
+from mechanisms.printed_numbers import as_given, at_most, counted_noun
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.process_state import own_steps, subjects_own
@@ -250,7 +250,7 @@ class Accounting:
     @property
     def enforcement_description(self) -> str:
         """The reason why the bound holds, for a sentence; without a budget it is a bound of these runs alone."""
-        looked = f"{self.runs} runs of {self.rounds:,} rounds"
+        looked = f"{counted_noun(self.runs, 'run')} of {counted_noun(self.rounds, 'round')}"
         if self.enforced:
             return f"enforced by an accountant with this budget (observed: {looked})"
         return f"largest charge in {looked}; other runs are not bounded"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from verify.outputs.output_readings import UnreadableOutput, as_float
+from verify.outputs.raised import KIND, MESSAGE, Raised
 from verify.outputs.shapes import dataclass_values, shape_of
 
 DEEPEST = 50
@@ -21,6 +22,9 @@ _NUMBERS = (int, float, np.integer, np.floating)
 _LABELS = (str, bytes, int, type(None))
 
 _FLAT = frozenset({int, float, np.float64})
+
+SORTED = ":sorted"
+"""Part of the name of an element of a set by its place in their order."""
 
 SINGLE = (float, int, str, bytes, type(None), np.bool_, np.integer, np.floating)
 
@@ -43,6 +47,8 @@ def entries_of(output: Any, name: str = "", depth: int = 0) -> Iterator[tuple[st
     elif isinstance(output, Decimal | Fraction):
         signals = isinstance(output, Decimal) and output.is_nan()
         yield name, math.nan if signals else as_float(output)
+    elif isinstance(output, Raised):
+        yield from zip((KIND, MESSAGE), output.compared, strict=True)
     elif is_dataclass(output) and not isinstance(output, type):
         yield from entries_of(dataclass_values(output), name, depth)
     elif isinstance(output, Mapping):
@@ -86,7 +92,7 @@ def _members(output: Set[Any], name: str, depth: int) -> Iterator[tuple[str, Any
             yield f"{name}{{{item!r}}}", True
     if numbers or not labels:
         for i, item in enumerate(items, start=1):
-            yield from entries_of(item, f"{name}[{i}]", depth + 1)
+            yield from entries_of(item, f"{name}{SORTED}[{i}]", depth + 1)
 
 
 def _check_depth(depth: int) -> None:

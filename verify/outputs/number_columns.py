@@ -4,76 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
+from verify.outputs.column_source import ColumnSource, values_at_places
 from verify.outputs.output_readings import LEAST_INEXACT, Readings, WholeArray, as_float
 from verify.outputs.seen_place import SeenPlace
 
 _FEW_VALUES = 12  # different whole numbers up to which a place holds labels
 _LOW_BITS = 12  # of a whole number that is too large even after a subtraction: with these, 64 bits are exact
 _LONGEST_NUMBER = 24  # digits of a number that are said
+_NEAR = 16  # times the range of whole numbers, that a round number may lie apart
+_NEAREST = 1_000  # at least
 
 
-@dataclass(frozen=True)
-class _NumberColumns:
-    """Numbers, a column for each place.
+def _numbers(names: tuple[str, ...], offsets: Mapping[str, int], readings: Readings) -> FloatArray:
+    """Return the numbers at places of n outputs, some of them less an offset; shape (n, places)."""
+    if readings.names == names and not offsets:
+        return readings.values
+    values = np.full((len(readings), len(names)), np.nan)
+    places = readings.places
+    known = [(at, places[name]) for at, name in enumerate(names) if name in places]
+    if known:
+        columns, sources = map(list, zip(*known, strict=True))
+        values[:, columns] = readings.values[:, sources]
+    for at, place in known:
+        if (offset := offsets.get(names[at])) is not None:
+            values[:, at] = _subtract(readings.values[:, place], readings.whole.get(place), offset)
+    return values
 
-    Attributes
-    ----------
-    names
-        Names of the places.
-    columns
-        A column for each.
-    offsets
-        For each place with whole numbers too large for floats, what is subtracted from them first.
+
+def number_columns(places: Sequence[SeenPlace]) -> tuple[ColumnSource, ColumnSource]:
+    """Return the columns of the numbers at some places, and of the low bits of those that need them.
+
+    Low bits are those of numbers so far apart that no subtraction makes all of them floats.
     """
-
-    names: tuple[str, ...]
-    columns: tuple[Column, ...]
-    offsets: Mapping[str, int]
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the numbers of n outputs, shape (n, columns)."""
-        if readings.names == self.names and not self.offsets:
-            return readings.values
-        values = np.full((len(readings), len(self.names)), np.nan)
-        places = readings.places
-        known = [(at, places[name]) for at, name in enumerate(self.names) if name in places]
-        if known:
-            columns, sources = map(list, zip(*known, strict=True))
-            values[:, columns] = readings.values[:, sources]
-        for at, name in enumerate(self.names):
-            if name in self.offsets and name in places:
-                place = places[name]
-                values[:, at] = _subtract(
-                    readings.values[:, place], readings.whole.get(place), self.offsets[name]
-                )
-        return values
-
-
-@dataclass(frozen=True)
-class _LowBits:
-    """The lowest 12 bits of whole numbers that are so far apart that no subtraction makes all of them floats."""
-
-    names: tuple[str, ...]
-    columns: tuple[Column, ...]
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the bits as numbers, shape (n, columns)."""
-        values = np.full((len(readings), len(self.names)), np.nan)
-        for at, name in enumerate(self.names):
-            if name in readings.places:
-                place = readings.places[name]
-                values[:, at] = _low_bits(readings.values[:, place], readings.whole.get(place))
-        return values
-
-
-def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBits]:
-    """Return the columns of the numbers at some places, and of the low bits of those that need them."""
     columns: list[Column] = []
     offsets: dict[str, int] = {}
     low: dict[str, Column] = {}
@@ -84,37 +52,60 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
         if any(whole is not None for _, whole in numbers):
             integers = [x for both in numbers for x in _integers_of(*both) if x is not None]
             smallest, largest = min(integers), max(integers)
-            offsets[place.name] = smallest
-            values = np.concatenate([_subtract(*both, smallest) for both in numbers])
+            offset, offset_words = _round_number(smallest, largest)
+            offsets[place.name] = offset
+            values = np.concatenate([_subtract(*both, offset) for both in numbers])
             if largest - smallest >= LEAST_INEXACT:
-                bits = np.concatenate([_low_bits(*both) for both in numbers])
+                bits = np.concatenate([_low_bits(*each) for each in place.outputs])
                 few = np.unique(bits[~np.isnan(bits)]).size <= _FEW_VALUES
                 low[place.name] = Column(
-                    f"{key}:low", f"{said} modulo 2^{_LOW_BITS}", "category" if few else "real"
+                    f"{key}:low",
+                    f"{said} modulo 2^{_LOW_BITS}",
+                    "category" if few else "real",
+                    is_entry=False,
                 )
-            if smallest != 0:
-                key, said = f"{key} - {smallest:#x}", f"{said} minus {_digits(smallest)}"
+            if offset != 0:
+                key, said = f"{key} - {offset_words}", f"{said} minus {offset_words}"
         truth = not place.holds_words and all(
             (r.truth_at(at) | np.isnan(r.values[:, at])).all() for r, at in place.outputs
         )
-        columns.append(_number_column(key, said, values[~np.isnan(values)], truth))
+        distinct = np.unique(values[~np.isnan(values)])
+        labels = 0 < distinct.size <= _FEW_VALUES and bool((distinct == np.round(distinct)).all())
+        truths = ((0.0, "False"), (1.0, "True")) if truth and distinct.size else ()
+        columns.append(Column(key, said, "category" if labels else "real", truths, place.is_entry))
     names = tuple(place.name for place in places)
-    return _NumberColumns(names, tuple(columns), offsets), _LowBits(tuple(low), tuple(low.values()))
+    lowest = ColumnSource(tuple(low.values()), partial(values_at_places, tuple(low), _low_bits))
+    return ColumnSource(tuple(columns), partial(_numbers, names, offsets)), lowest
 
 
-def _number_column(key: str, said: str, values: FloatArray, truth: bool) -> Column:
-    distinct = np.unique(values)
-    labels = distinct.size and distinct.size <= _FEW_VALUES and bool((distinct == np.round(distinct)).all())
-    truths = ((0.0, "False"), (1.0, "True")) if truth and values.size else ()
-    return Column(key, said, "category" if labels else "real", truths)
+def _round_number(smallest: int, largest: int) -> tuple[int, str]:
+    """Return a round number near some numbers, and its words: of a long one, a power of ten or of two, times a few.
 
-
-def _digits(whole: int) -> str:
-    """Say a whole number; of a long one, how it begins and ends, in hexadecimal."""
-    if abs(whole) < 10**_LONGEST_NUMBER:
-        return str(whole)
-    said = f"{whole:#x}"
-    return said if len(said) <= _LONGEST_NUMBER else f"{said[:12]}...{said[-8:]} ({len(said)} characters)"
+    It has the most zeros at its end, in decimal or, if its words are shorter, in binary digits. Numbers whose range is
+    below 2^53 are floats once it is subtracted.
+    """
+    spread, middle = largest - smallest, (smallest + largest) // 2
+    around = spread // 2
+    if spread < LEAST_INEXACT:
+        around = min(max(_NEAR * spread, _NEAREST), int(LEAST_INEXACT) - 1 - spread)
+    least, most = middle - around, middle + around
+    if least <= 0 <= most:
+        return 0, ""
+    found = []
+    for base in (10, 2):
+        power = 0
+        while most // base ** (power + 1) * base ** (power + 1) >= least:
+            power += 1
+        found.append((most // base**power, base, power))
+    decimal, binary = found
+    short = abs(most) < 10**_LONGEST_NUMBER and abs(binary[0]) != 1
+    times, base, power = decimal if short else min(found, key=lambda each: len(str(each[0])))
+    number, said = times * base**power, str(times)
+    if short:
+        return number, str(number)
+    if len(said) > _LONGEST_NUMBER:
+        said = f"{said[:6]}...{said[-6:]} ({len(said)} characters)"
+    return number, {1: "", -1: "-"}.get(times, f"{said} · ") + f"{base}^{power}"
 
 
 def _integers_of(values: FloatArray, whole: WholeArray | None) -> list[int | None]:
@@ -143,8 +134,9 @@ def _subtract(values: FloatArray, whole: WholeArray | None, offset: int) -> Floa
     )
 
 
-def _low_bits(values: FloatArray, whole: WholeArray | None) -> FloatArray:
-    """Return whole numbers modulo 2^12; NaN where there is none."""
+def _low_bits(readings: Readings, place: int) -> FloatArray:
+    """Return the whole numbers at a place modulo 2^12; NaN where there is none."""
+    values, whole = readings.values[:, place], readings.whole.get(place)
     mask = 2**_LOW_BITS - 1
     if whole is not None and whole.dtype.kind in "iu":
         return (whole.astype(np.uint64) & np.uint64(mask)).astype(np.float64)

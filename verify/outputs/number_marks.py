@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.view_sample import Column
+from verify.outputs.column_source import ColumnSource, values_at_places
 from verify.outputs.output_readings import Readings
 from verify.outputs.seen_place import SeenPlace
 
@@ -41,6 +43,14 @@ class _Mark:
     of: Callable[[Readings, int], BoolArray]
     follows: bool = False
 
+    def values(self, readings: Readings, place: int) -> FloatArray:
+        """Return 1 for numbers at a place with the mark, 0 for others and NaN for none; shape (n,)."""
+        return np.where(np.isnan(readings.values[:, place]), np.nan, self.of(readings, place))
+
+    def count(self, names: Sequence[str], readings: Readings) -> FloatArray:
+        """Return the number of places with the mark, shape (n, 1)."""
+        return np.asarray(np.nansum(values_at_places(names, self.values, readings), axis=1, keepdims=True))
+
 
 def _negative_zeros(readings: Readings, place: int) -> BoolArray:
     values = readings.values[:, place]
@@ -55,44 +65,25 @@ _MARKS = (
 )
 
 
-@dataclass(frozen=True)
-class _MarkedNumbers:
-    """The columns of one mark, at a few places or counted over many."""
-
-    names: tuple[str, ...]
-    columns: tuple[Column, ...]
-    mark: _Mark
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return 1 for numbers with the mark, 0 for others and NaN for none, shape (n, columns); or counts, (n, 1)."""
-        marked = np.full((len(readings), len(self.names)), np.nan)
-        for at, name in enumerate(self.names):
-            if name in readings.places:
-                place = readings.places[name]
-                has = self.mark.of(readings, place)
-                marked[:, at] = np.where(np.isnan(readings.values[:, place]), np.nan, has)
-        if len(self.columns) == len(self.names):
-            return marked
-        counts: FloatArray = np.nansum(marked, axis=1, keepdims=True)
-        return counts
-
-
-def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
+def marked_numbers(places: Sequence[SeenPlace]) -> list[ColumnSource]:
     """Return columns for the marks that some of the numbers at these places have, and others have not."""
     found = []
     for mark in _MARKS:
         marked = [place for place in places if _is_mixed(place, mark)]
         if not marked:
             continue
-        columns = [
-            Column(
-                f"{place.key}:{mark.key}", f"whether {place.description} is {mark.said}", "category", _SAID
-            )
-            for place in marked
-        ]
+        names = tuple(place.name for place in marked)
         if len(marked) > _MOST_ALONE:
-            columns = [Column(f"output:{mark.key}", f"how many entries are {mark.said}", "real")]
-        found.append(_MarkedNumbers(tuple(place.name for place in marked), tuple(columns), mark))
+            said = f"how many entries are {mark.said}"
+            columns = [Column(f"output:{mark.key}", said, "real", is_entry=False)]
+            found.append(ColumnSource(tuple(columns), partial(mark.count, names)))
+            continue
+        words = [f"whether {place.description} is {mark.said}" for place in marked]
+        columns = [
+            Column(f"{place.key}:{mark.key}", said, "category", _SAID, False)
+            for place, said in zip(marked, words, strict=True)
+        ]
+        found.append(ColumnSource(tuple(columns), partial(values_at_places, names, mark.values)))
     return found
 
 

@@ -8,73 +8,32 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import attrgetter, methodcaller
-from typing import Protocol
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
+from verify.outputs.column_source import ColumnSource
+from verify.outputs.entries import SORTED
 from verify.outputs.number_columns import number_columns
 from verify.outputs.number_marks import marked_numbers
 from verify.outputs.output_readings import Readings
-from verify.outputs.seen_place import SeenPlace, seen_places
+from verify.outputs.raised import ERRORS, KIND, MESSAGE
+from verify.outputs.seen_place import SeenPlace, describe_place, seen_places
+from verify.outputs.shapes import AN_ERROR, Shape, format_shape
 from verify.outputs.spelling import Spelling
-from verify.outputs.wide_outputs import MOST_PLACES, BlockSums, most_telling_names
+from verify.outputs.wide_outputs import MOST_PLACES, block_sums, most_telling_names
 from verify.outputs.word_columns import WordCodes, Words
 
-_MOST_SPELLED = (
-    4  # places with words up to which each word is taken apart: a list of words is a sequence already
-)
+# places with words up to which each word is taken apart: a list of words is a sequence already
+_MOST_SPELLED = 4
 # Part of the numbers to which their steps are rounded: a sum of many terms is rounded, too.
 _ROUNDED = 2.0**-40
-_ANOTHER = -1.0  # the code of all words that were not seen at first, where their parts are columns, too
-
-
-class _ColumnSource(Protocol):
-    """Some columns of a view."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns."""
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the columns' values for n outputs, shape (n, columns); NaN where there is nothing."""
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """Columns read as changes from the output before.
-
-    Attributes
-    ----------
-    units
-        The unit to a multiple of which each change is rounded, by the sources' columns' numbers; 0 for whole numbers.
-    """
-
-    units: Mapping[int, float]
-
-    def apply(self, values: FloatArray, before: FloatArray) -> FloatArray:
-        """Return values, of these columns less those before."""
-        changed = np.array(values)
-        for i, unit in self.units.items():
-            with np.errstate(invalid="ignore", over="ignore"):  # of infinite numbers: there is none, or it is
-                change = values[:, i] - before[:, i]
-            changed[:, i] = np.round(change / unit) * unit if unit else change
-        return changed
-
-    def step_columns(self, columns: Sequence[Column]) -> list[Column]:
-        """Return the columns, these as changes."""
-        named = list(columns)
-        for i in self.units:
-            column = named[i]
-            named[i] = replace(
-                column, name=f"{column.name}:step", words=f"the step from the one before to {column.words}"
-            )
-        return named
+_MOST_LENGTHS = 8  # lists of which the length is a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,19 +49,20 @@ class OutputLayout:
     left_out
         Numbers of the sources' columns that are none of the view's.
     steps
-        Columns that are read as steps; None if there are none.
+        The sources' columns, by their numbers, that are read as changes from the output before, and the unit to a
+        multiple of which each change is rounded, 0 for whole numbers; None if there are none.
     """
 
-    sources: tuple[_ColumnSource, ...]
+    sources: tuple[ColumnSource, ...]
     places: tuple[str, ...]
     left_out: frozenset[int] = frozenset()
-    steps: Steps | None = None
+    steps: Mapping[int, float] | None = None
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """All columns."""
-        every = self._every_column if self.steps is None else self.steps.step_columns(self._every_column)
-        return tuple(every[i] for i in self._view_columns)
+        every, steps = self._every_column, self.steps or {}
+        return tuple(_as_step(every[i]) if i in steps else every[i] for i in self._view_columns)
 
     @cached_property
     def _every_column(self) -> tuple[Column, ...]:
@@ -117,24 +77,25 @@ class OutputLayout:
         return replace(self, left_out=self.left_out | {self._view_columns[i] for i in columns})
 
     def stepping(self, units: Mapping[int, float]) -> OutputLayout:
-        """Return the layout with some of its columns read as steps; see `Steps`."""
-        return replace(self, steps=Steps({self._view_columns[i]: unit for i, unit in units.items()}))
+        """Return the layout with some of its columns read as steps: their numbers and units."""
+        return replace(self, steps={self._view_columns[i]: unit for i, unit in units.items()})
 
     @property
     def width(self) -> int:
         """Number of places of the outputs."""
         return max(1, len(self.places))
 
-    @property
-    def has_varied_shapes(self) -> bool:
-        """True if words are taken apart, or outputs have several shapes: a few outputs hardly show all of these."""
-        return any(isinstance(source, _SpelledColumns | _OutputShape) for source in self.sources)
-
     def sample(self, readings: Readings, before: Readings | None = None) -> ViewSample:
         """Return the view that n outputs are, shape (n, columns); steps are those since the n outputs `before`."""
         values = self._values(readings)
         if self.steps is not None and before is not None:
-            values = self.steps.apply(values, self._values(before))
+            values, earlier = np.array(values), self._values(before)
+            for i, unit in self.steps.items():
+                with np.errstate(
+                    invalid="ignore", over="ignore"
+                ):  # of infinite numbers: there is none, or it is
+                    change = values[:, i] - earlier[:, i]
+                values[:, i] = np.round(change / unit) * unit if unit else change
         return ViewSample(values[:, self._view_columns] if self.left_out else values, self.columns)
 
     def _values(self, readings: Readings) -> FloatArray:
@@ -146,6 +107,11 @@ class OutputLayout:
             values[:, at : at + len(source.columns)] = source.values(readings)
             at += len(source.columns)
         return values
+
+
+def _as_step(column: Column) -> Column:
+    words = f"the step from the one before to {column.words}"
+    return replace(column, name=f"{column.name}:step", words=words)
 
 
 def step_unit(values: FloatArray, reached: float = 0.0) -> float:
@@ -170,121 +136,81 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
     ]
     telling = [places[name] for name in most_telling_names(numbered, seen)]
     numbers, low_bits = number_columns(telling)
-    codes = WordCodes.from_words(word for place in spoken for word in place.seen_words)
-    labels: list[_ColumnSource] = []
-    spelled: list[_ColumnSource] = []
+    codes = WordCodes.from_words(word for place in spoken for words in place.words_apart for word in words)
+    labels = [_label_column(place, codes) for place in spoken]
+    spelled = []
+    few = sum(place.name not in ERRORS for place in spoken) <= _MOST_SPELLED
     for place in spoken:
-        spelling = Spelling.from_words(*place.words_apart) if len(spoken) <= _MOST_SPELLED else None
-        labels.append(_label_column(place, codes, closed=spelling is not None))
-        if spelling is not None:
+        if (few or place.name == MESSAGE) and (spelling := Spelling.from_words(*place.words_apart)):
+            columns, width = spelling.columns(place.key, place.description), spelling.width
             spelled.append(
-                _SpelledColumns(place.name, spelling.columns(place.key, place.description), spelling)
+                ColumnSource(
+                    columns, partial(_of_words, methodcaller("words_at", place.name), spelling.values, width)
+                )
             )
-    sources: list[_ColumnSource] = [numbers, *labels, *spelled, low_bits, *marked_numbers(telling)]
+    sources = [numbers, *labels, *spelled, low_bits, *marked_numbers(telling)]
     if len(numbered) > MOST_PLACES:
-        sources.append(BlockSums.from_names(numbered))
-    orders = _codes(r.orders for r in seen)
+        sources.append(block_sums(numbered))
+    orders = WordCodes.from_words(o for r in seen if r.orders is not None for o in r.orders.distinct_words)
     if len({frozenset(order.split(", ")) for order in orders.codes}) < len(orders):
-        column = Column("order", "the order of the output's keys", "category", orders.labels())
-        sources.append(_WordColumn(column, attrgetter("orders"), orders.code_of))
-    shapes = WordCodes.from_words(shape for r in seen for shape in r.shapes)
+        column = Column("order", "the order of the output's keys", "category", orders.labels("order"), False)
+        sources.append(_word_column(column, attrgetter("orders"), orders))
+    shapes = {shape: shape for r in seen for shape in r.shapes if shape != AN_ERROR}
     if len(shapes) > 1:
-        sources.append(_OutputShape(shapes, frozenset(places)))
-    errors = _codes(r.errors for r in seen)
-    if len(errors):
-        column = Column("raised", "the raised error", "category", errors.labels())
-        sources.append(_WordColumn(column, attrgetter("errors"), errors.code_of))
+        sources.insert(0, _shape_columns(list(shapes), places))
     return OutputLayout(tuple(source for source in sources if source.columns), tuple(places))
 
 
-@dataclass(frozen=True)
-class _WordColumn:
-    """Words of outputs as the labels of one column.
-
-    Attributes
-    ----------
-    column
-        The column.
-    words
-        The words, or None if no output has any.
-    number
-        Returns the code of a word.
-    """
-
-    column: Column
-    words: Callable[[Readings], Words | None]
-    number: Callable[[str], float]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The one column."""
-        return (self.column,)
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the words' numbers, shape (n, 1)."""
-        words = self.words(readings)
-        if words is None:
-            return np.full((len(readings), 1), np.nan)
-        return words.numbers(self.number)[:, None]
+_GetWords = Callable[[Readings], Words | None]
+"""Returns words of outputs; None if no output has any."""
 
 
-def _label_column(place: SeenPlace, codes: WordCodes, *, closed: bool) -> _WordColumn:
-    """Return the words at a place as labels; if `closed`, one label for all words that were not seen at first."""
+def _of_words(
+    words_of: _GetWords, read: Callable[[Words], FloatArray], width: int, readings: Readings
+) -> FloatArray:
+    """Return the readings of the words of n outputs, shape (n, width); NaN where there is no word."""
+    words = words_of(readings)
+    return np.full((len(readings), width), np.nan) if words is None else read(words)
+
+
+def _word_column(column: Column, words_of: _GetWords, codes: WordCodes) -> ColumnSource:
+    """Return the column of words as labels."""
+    return ColumnSource((column,), partial(_of_words, words_of, codes.values, 1), varies=True)
+
+
+def _label_column(place: SeenPlace, codes: WordCodes) -> ColumnSource:
+    """Return the words at a place as labels, those of the kind of an error without quotation marks."""
     key, said = place.key, place.description
     if place.holds_numbers:  # they have a column, too
         key, said = f"{key}:word", f"{said} as a word"
-    another = ((_ANOTHER, "another word than those seen at first"),) if closed else ()
-    column = Column(key, said, "category", (*another, *codes.labels()))
-    number = partial(codes.code_of, unseen=_ANOTHER) if closed else codes.code_of
-    return _WordColumn(column, methodcaller("words_at", place.name), number)
-
-
-def _codes(columns: Iterable[Words | None]) -> WordCodes:
-    """Return a code for each word that occurs."""
-    return WordCodes.from_words(
-        word for words in columns if words is not None for word in words.distinct_words
+    labels = codes.labels("error", format_shape) if place.name == KIND else codes.labels()
+    return _word_column(
+        Column(key, said, "category", labels, place.is_entry), methodcaller("words_at", place.name), codes
     )
 
 
-@dataclass(frozen=True)
-class _SpelledColumns:
-    """The columns of the parts of the words at one place."""
+def _shape_columns(shapes: Sequence[Shape], places: Collection[str]) -> ColumnSource:
+    """Return the lengths of lists, and the shape where these do not say as much, of outputs of different shapes."""
+    names = dict.fromkeys(name for shape in shapes for name in shape.lengths)
+    varied = [name for name in names if len({shape.lengths.get(name) for shape in shapes}) > 1]
+    lengths = varied[:_MOST_LENGTHS]
+    columns = []
+    for name in lengths:
+        of_set = any(place.startswith((f"{name}{{", f"{name}{SORTED}")) for place in places)
+        words = f"the number of {'elements' if of_set else 'entries'} of {describe_place(name)}"
+        columns.append(Column(f"output{name}:length", words, "real", is_entry=False))
+    different, codes = {tuple(map(shape.lengths.get, lengths)) for shape in shapes}, None
+    if len(different) < len(shapes) or any(None in each for each in different):  # else lengths say as much
+        codes = WordCodes.from_words(shapes)
+        labels = codes.labels("shape", format_shape)
+        columns.append(Column("shape", "the shape of the output", "category", labels, False))
+    return ColumnSource(tuple(columns), partial(_shape_values, lengths, codes), varies=True)
 
-    name: str
-    columns: tuple[Column, ...]
-    spelling: Spelling
 
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the columns' values from the parts of the words, shape (n, columns); NaN where there is no word."""
-        words = readings.words_at(self.name)
-        if words is None:
-            return np.full((len(readings), len(self.columns)), np.nan)
-        return self.spelling.values(words)
-
-
-@dataclass(frozen=True)
-class _OutputShape:
-    """The shape of an output, and how many entries it has beside those at known places."""
-
-    codes: WordCodes
-    places: frozenset[str]
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Two columns."""
-        return (
-            Column("shape", "the shape of the output", "category", self.codes.labels("a single value")),
-            Column("unknown", "the number of entries that the first outputs did not have", "category"),
-        )
-
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the shapes' codes, and the counts; shape (n, 2)."""
-        shapes = [self.codes.code_of(shape) for shape in readings.shape_of_each]
-        count = np.zeros(len(readings)) if readings.beyond is None else readings.beyond.astype(np.float64)
-        for place, name in enumerate(readings.names):
-            if name not in self.places:
-                present = ~np.isnan(readings.values[:, place])
-                if place in readings.words:
-                    present |= readings.words[place].has_word
-                count += present
-        return np.stack([shapes, count], axis=1)
+def _shape_values(lengths: Sequence[str], codes: WordCodes | None, readings: Readings) -> FloatArray:
+    """Return lengths, NaN where there is no list, and shapes' codes if there are any."""
+    rows = {}
+    for shape in readings.shapes:
+        row = [float(shape.lengths.get(name, math.nan)) for name in lengths]
+        rows[shape] = row if codes is None else [*row, codes.code_of(shape)]
+    return np.array([rows[shape] for shape in readings.shape_of_each])

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import DPWitnessError
+from verify.outputs.raised import Raised
+from verify.outputs.shapes import Shape
 from verify.outputs.word_columns import Words
 
 WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.object_]
@@ -23,16 +25,6 @@ LEAST_INEXACT = 2.0**53
 
 class UnreadableOutput(DPWitnessError, ValueError):
     """An output is nothing that could be read; the message shows it."""
-
-
-@dataclass(frozen=True)
-class Raised:
-    """An error of a function in place of its output, or the failure of a command, which has a verb of its own."""
-
-    error: str
-    message: str
-    where: str
-    verb: str = "raised"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +38,11 @@ class Readings:
     words
         For each place at which an output holds a word, the words of all outputs.
     shapes
-        The shape of each output in words, shape (n,); of length 1 if all have the same.
+        The shape of each output, shape (n,); of length 1 if all have the same.
     names
-        A name for each place, such as ``"[2]"`` or ``".count"``; "" for an output that is a single value. Outputs
-        are compared by name: the same name is the same entry. Empty if there are no entries.
+        A name for each place, such as ``"[2]"`` or ``".count"``; "" for an output that is a single value; of errors
+        `verify.outputs.raised.KIND` and ``MESSAGE``. Outputs are compared by name: the same name is the same entry.
+        Empty if there are no entries.
     truths
         For each place that holds truth values, whether each output's is one, shape (n,).
     integers
@@ -59,20 +52,17 @@ class Readings:
     whole
         For each place with whole numbers of 2^53 or more, which `values` rounds, the numbers themselves, shape (n,);
         None where an output holds no such number there.
-    beyond
-        The number of entries of each output beside those asked for, shape (n,); None if all were asked for.
     orders
         The keys of outputs that are dictionaries, in their order; None if there are none.
     """
 
     values: FloatArray
     words: Mapping[int, Words] = field(default_factory=dict)
-    shapes: tuple[str, ...] = ("",)
+    shapes: tuple[Shape, ...] = (Shape(),)
     names: tuple[str, ...] = ("",)
     truths: Mapping[int, BoolArray] = field(default_factory=dict)
     raised: Mapping[int, Raised] = field(default_factory=dict)
     whole: Mapping[int, WholeArray] = field(default_factory=dict)
-    beyond: npt.NDArray[np.int64] | None = None
     orders: Words | None = None
     integers: Mapping[int, BoolArray] = field(default_factory=dict)
 
@@ -85,7 +75,7 @@ class Readings:
         return {name: place for place, name in enumerate(self.names)}
 
     @property
-    def shape_of_each(self) -> tuple[str, ...]:
+    def shape_of_each(self) -> tuple[Shape, ...]:
         """The shape of each output, shape (n,)."""
         return self.shapes if len(self.shapes) == len(self) else self.shapes * len(self)
 
@@ -105,22 +95,14 @@ class Readings:
         return self.words.get(self.places.get(name, -1))
 
     @property
-    def errors(self) -> Words | None:
-        """The names of the errors raised in place of outputs; None if there are none."""
-        if not self.raised:
-            return None
-        return Words.of_list(self.raised[i].error if i in self.raised else None for i in range(len(self)))
-
-    @property
     def rows(self) -> list[tuple[Any, ...]]:
         """Return each output as a tuple that can be compared: NaN equals NaN."""
-        errors = [None] * len(self) if self.errors is None else self.errors
         beside = [*self.words.values(), *(column.tolist() for column in self.whole.values())]
         beside += [self.orders] if self.orders is not None else []
         for marks in (self.truths, self.integers):
             beside.append(self._places_with(marks) if marks else [frozenset()] * len(self))
         numbers = [row.tobytes() for row in self.values]
-        return list(zip(numbers, self.shape_of_each, errors, *beside, strict=True))
+        return list(zip(numbers, self.shape_of_each, *beside, strict=True))
 
     def _places_with(self, marks: Mapping[int, BoolArray]) -> list[frozenset[int]]:
         """Return the places at which each output is marked."""

@@ -16,15 +16,14 @@ from mechanisms.arrays import BoolArray, FloatArray
 from verify.outputs.entries import SINGLE, entries_of, is_flat, take_apart
 from verify.outputs.output_readings import (
     LEAST_INEXACT,
-    Raised,
     Readings,
-    all_marked,
     as_float,
     distinct_names,
     flat_names,
-    floats_and_whole,
 )
-from verify.outputs.shapes import entries_in_words, shape_of
+from verify.outputs.raised import Raised
+from verify.outputs.read_arrays import read_arrays
+from verify.outputs.shapes import Shape, shape_of
 from verify.outputs.word_columns import Words
 
 
@@ -38,8 +37,8 @@ def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -
     outputs
         The outputs.
     known
-        Names of the entries that are wanted; others are only counted (`Readings.beyond`), so that outputs with ever
-        new keys do not fill the memory. All, if not given.
+        Names of the entries that are wanted; others are passed over, so that outputs with ever new keys do not fill the
+        memory. All, if not given.
 
     Raises
     ------
@@ -54,10 +53,7 @@ def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -
     for i, output in enumerate(outputs):
         entries: list[Any] = []
         marks: list[Any] = []
-        if isinstance(output, Raised):
-            marks.append(Raised)
-        else:
-            take_apart(output, entries, marks)
+        take_apart(output, entries, marks)
         numbers, rows = alike.setdefault(tuple(marks), ([], []))
         numbers.append(i)
         rows.append(entries)
@@ -84,22 +80,18 @@ class _Columns:
     def __init__(self, n: int, known: frozenset[str] | None = None) -> None:
         self.n = n
         self.known = known
-        self.beyond = np.zeros(n, dtype=np.int64)
         self.places: dict[str, int] = {}
         self.values = np.full((n, 1), np.nan)  # grows to the right
         self.words: dict[int, npt.NDArray[np.object_]] = {}
         self.whole: dict[int, npt.NDArray[np.object_]] = {}
-        self.shapes: list[tuple[npt.NDArray[np.intp], str]] = []
+        self.shapes: list[tuple[npt.NDArray[np.intp], Shape]] = []
         self.truth: dict[int, BoolArray] = {}
         self.integer: dict[int, BoolArray] = {}
         self.flat = 0  # the entries of lists no longer than this have the places 0, 1, ...
 
     def add(self, example: Any, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
         """Add outputs of one form: one of them, their numbers, and the entries of each in order."""
-        raised = isinstance(example, Raised)
-        self.shapes.append((which, "nothing" if raised else shape_of(example)))
-        if raised:
-            return
+        self.shapes.append((which, shape_of(example)))
         if is_flat(example):
             self._add_flat(which, rows)
             return
@@ -110,8 +102,6 @@ class _Columns:
         for name, (_, value), column in zip(names, named, zip(*rows, strict=True), strict=True):
             if name in places:
                 self.fill(places[name], which, column, type(value))
-            else:
-                self.beyond[which] += 1 if isinstance(value, str) else ~np.isnan(_as_floats(column))
 
     def _add_flat(self, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
         """Add lists of numbers."""
@@ -121,7 +111,6 @@ class _Columns:
         if self.known is not None:
             names = flat_names(length)
             entries = [j for j in entries if names[j] in self.known]
-            self.beyond[which] += (~np.isnan(np.delete(values, entries, axis=1))).sum(axis=1)
         places = entries
         if length > self.flat:
             places = self.numbered([flat_names(length)[j] for j in entries])
@@ -173,7 +162,7 @@ class _Columns:
     def readings(self, raised: Mapping[int, Raised], orders: Words | None = None) -> Readings:
         """Return all that was added."""
         if len({shape for _, shape in self.shapes}) == 1:
-            shapes: tuple[str, ...] = (self.shapes[0][1],)
+            shapes: tuple[Shape, ...] = (self.shapes[0][1],)
         else:
             by_number = np.empty(self.n, dtype=object)
             for which, shape in self.shapes:
@@ -187,7 +176,6 @@ class _Columns:
             self.truth,
             raised,
             self.whole,
-            None if self.known is None else self.beyond,
             orders,
             self.integer,
         )
@@ -196,19 +184,12 @@ class _Columns:
 def _alike_arrays(outputs: Sequence[Any]) -> Readings | None:
     """Read outputs that are all arrays of numbers of one type and shape at once; None if they are not."""
     first = outputs[0]
-    if type(first) is not np.ndarray or first.dtype.kind not in "iuf" or not first.size:
+    if type(first) is not np.ndarray or first.dtype.kind not in "biuf" or not first.size:
         return None
     for output in outputs:
         if type(output) is not np.ndarray or output.shape != first.shape or output.dtype != first.dtype:
             return None
-    values, whole = floats_and_whole(np.stack(outputs).reshape(len(outputs), -1))
-    return Readings(
-        values,
-        shapes=(entries_in_words(first.shape),),
-        names=("",) if first.ndim == 0 else flat_names(first.size),
-        whole=whole,
-        integers=all_marked(len(outputs), range(first.size) if first.dtype.kind in "iu" else ()),
-    )
+    return read_arrays([np.stack(outputs)])
 
 
 def _single_values(outputs: Sequence[Any]) -> Readings | None:
@@ -220,7 +201,7 @@ def _single_values(outputs: Sequence[Any]) -> Readings | None:
     columns = _Columns(len(outputs))
     (place,) = columns.numbered([""])
     every = np.arange(len(outputs))
-    columns.shapes.append((every, ""))
+    columns.shapes.append((every, Shape()))
     for kind in different:
         which, column = every, outputs
         if len(different) > 1:

@@ -1,34 +1,71 @@
-"""The shape of an output in words: how many entries, and where lists lie within lists."""
+"""The shape of an output in words: how many entries, and where lists lie within lists; and the length of each list."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from verify.outputs.raised import Raised
+
 _LONGEST_SHAPE = 80  # characters of a shape that are shown
 _SINGLE = {float, int, bool, str, bytes, type(None)}
 _ALONE = 3  # equal neighbours up to which each is written out
+AN_ERROR = "an error"
+"""The shape of an output in place of which there is an error."""
 
 
-def shape_of(output: Any) -> str:
-    """Return an output's shape in words; empty for a single value.
+class Shape(str):
+    """A shape in words, with the length of each list, set, array and dictionary, by the name of its place."""
+
+    lengths: Mapping[str, int] = MappingProxyType({})
+
+
+def shape_of(output: Any) -> Shape:
+    """Return an output's shape in words, with its lengths; the words of a single value are none."""
+    shape = Shape(_shape_words(output))
+    shape.lengths = dict(_lengths(output))
+    return shape
+
+
+def _lengths(output: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the name of each list, set, array and dictionary in an output, with the number of its entries."""
+    if isinstance(output, np.ndarray):
+        if output.ndim:
+            yield name, output.size
+    elif isinstance(output, list | tuple | set | frozenset):
+        yield name, len(output)
+        if isinstance(output, list | tuple) and not set(map(type, output)) <= _SINGLE:
+            for i, item in enumerate(output, start=1):
+                yield from _lengths(item, f"{name}[{i}]")
+    elif isinstance(output, Mapping) or (is_dataclass(output) and not isinstance(output, Raised)):
+        values = output if isinstance(output, Mapping) else dataclass_values(output)
+        yield name, len(values)
+        for key, item in values.items():
+            yield from _lengths(item, f"{name}.{key}")
+
+
+def _shape_words(output: Any) -> str:
+    """Return the words of an output's shape.
 
     Flat: "2 entries", "3 × 2 entries". Nested: a pattern in which a dot is a value, "[[·, ·], 5 × ·]". A dictionary
     has its keys, in the order of the alphabet: "{a, b: 3 entries}".
     """
+    if isinstance(output, Raised):
+        return AN_ERROR
     if isinstance(output, np.ndarray):
-        return entries_in_words(output.shape)
+        return _entries(output.shape)
     if isinstance(output, list | tuple | set | frozenset):
         flat = set(map(type, output)) <= _SINGLE or all(_pattern(item) == "·" for item in output)
-        return entries_in_words((len(output),)) if flat else _pattern(output)
+        return _entries((len(output),)) if flat else _pattern(output)
     if isinstance(output, Mapping):
-        return _keys({key: shape_of(value) for key, value in output.items()})
+        return _keys({key: _shape_words(value) for key, value in output.items()})
     if is_dataclass(output):
-        return shape_of(dataclass_values(output))
+        return _shape_words(dataclass_values(output))
     return ""
 
 
@@ -37,7 +74,7 @@ def dataclass_values(output: Any) -> dict[str, Any]:
     return {field.name: getattr(output, field.name) for field in fields(output)}
 
 
-def entries_in_words(shape: tuple[int, ...]) -> str:
+def _entries(shape: tuple[int, ...]) -> str:
     """Return the shape of an array in words: "2 × 3 entries"; empty for a single value."""
     if not shape:
         return ""

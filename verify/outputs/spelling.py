@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
@@ -34,6 +34,7 @@ _BEYOND_CHANCE = 8.0  # standard deviations of chi-squared by which the parts at
 
 _BETWEEN = re.compile(r"[\s,;|=:/]+")
 _AROUND = "[](){}<>\"' \t\n"
+_AROUND_A_NUMBER = re.compile(r"[^\d\s,;|=:/+-]*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)[^\d\s,;|=:/]*")
 _FRACTIONAL = re.compile(r"[.eE+-]")
 _DIGITS = re.compile(r"[0-9]+")
 _PARTS = re.compile(r"[^\s,;|=:/\[\](){}<>\"']+")
@@ -115,34 +116,38 @@ class Spelling:
 
     def columns(self, key: str, said: str) -> tuple[Column, ...]:
         """Return the columns of a place with this key and these words."""
-        labels = self.codes.labels()
-        found = [Column(f"{key}:number", f"{said} read as a number", "real")] if self._is_number else []
+        labels = self.codes.labels(self.unit)
+        found = []
+        if self.long:
+            found.append(Column(f"{key}:{self.unit}s", f"the number of {self.unit}s of {said}", "real"))
+        if self._is_number:
+            found.append(Column(f"{key}:number", f"{said} read as a number", "real"))
         for place, number in zip(self.places, () if self._is_number else self.numeric, strict=False):
             name, words = f"{key}:{self.unit}[{place + 1}]", f"{self.unit} {place + 1} of {said}"
             found.append(Column(name, words, "real") if number else Column(name, words, "category", labels))
-        if self.long:
-            found.append(Column(f"{key}:{self.unit}s", f"the number of {self.unit}s of {said}", "real"))
         if self.forms is not None:
-            # Shows a space at the end.
-            forms = tuple((code, f"'{form}'") for code, form in self.forms.labels())
+            forms = self.forms.labels("way")
             found.append(Column(f"{key}:form", f"the way in which {said} is written", "category", forms))
         if self._is_number:
             found.append(Column(f"{key}:letters", f"the number of letters of {said}", "real"))
-        return tuple(found)
+        return tuple(replace(column, is_entry=False) for column in found)
 
     def values(self, words: Words) -> FloatArray:
         """Return the columns' values for n words, shape (n, width); NaN where a word has no such part."""
         table = np.full((len(words.vocabulary) + 1, self.width), np.nan)  # the last row is that of no word
-        first = len(self.numeric)
+        end = self.long + len(self.numeric)
         for row, word in zip(table, words.vocabulary, strict=False):
             parts = _parts_of(word, self.unit)
-            for i, (place, numeric) in enumerate(zip(self.places, self.numeric, strict=True)):
+            row[: self.long] = len(parts)
+            for i, (place, numeric) in enumerate(
+                zip(self.places, self.numeric, strict=True), start=self.long
+            ):
                 if place < len(parts):
-                    row[i] = _parse_number(parts[place]) if numeric else self.codes.code_of(parts[place])
-            beside = [float(len(parts))] if self.long else []
-            beside += [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []
+                    read = _number_within if numeric else self.codes.code_of
+                    row[i] = read(parts[place])
+            beside = [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []
             beside += [float(len(word))] if self._is_number else []
-            row[first:] = beside
+            row[end:] = beside
         return np.asarray(table[words.codes])
 
 
@@ -174,8 +179,13 @@ def _parts_of(word: str, unit: _Unit) -> Sequence[str]:
 
 
 def _form(word: str, unit: _Unit) -> str:
-    """Return a word with each run of digits, or each part, replaced by one character."""
-    return _DIGITS.sub("0", word) if unit == "number" else _PARTS.sub("x", word)
+    """Return a word with each run of digits, or each number and each other part, replaced by one character."""
+    return _DIGITS.sub("0", word) if unit == "number" else _PARTS.sub(_form_of_part, word)
+
+
+def _form_of_part(part: re.Match[str]) -> str:
+    number = _AROUND_A_NUMBER.fullmatch(part[0])
+    return "x" if number is None else part[0].replace(number[1], "0")
 
 
 def _unit(words: Sequence[str]) -> _Unit:
@@ -190,12 +200,13 @@ def _unit(words: Sequence[str]) -> _Unit:
 
 
 def _all_numbers(words: Iterable[str]) -> bool:
-    return all(not np.isnan(_parse_number(word)) for word in words)
+    return all(not np.isnan(_number_within(word)) for word in words)
 
 
-def _parse_number(word: str) -> float:
-    """Return the number that a word denotes; NaN if it denotes none."""
+def _number_within(word: str) -> float:
+    """Return the number that a word denotes or, as "$3.50" and "12ms" do, holds; NaN without one, and of several."""
+    found = _AROUND_A_NUMBER.fullmatch(word)
     try:
-        return float(word)
+        return float(word if found is None else found[1])
     except ValueError:
         return np.nan

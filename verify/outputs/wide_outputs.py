@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
+from verify.outputs.column_source import ColumnSource
 from verify.outputs.output_readings import Readings
 
 MOST_PLACES = 256
@@ -31,42 +31,34 @@ BLOCKS = 64
 _SMALL = 1e-12  # a spread beside which any difference of means counts as certain
 
 
-@dataclass(frozen=True)
-class BlockSums:
-    """Sums of blocks of places, given by their names in order. Absent entries are passed over."""
-
-    names: tuple[tuple[str, ...], ...]
-
-    @classmethod
-    def from_names(cls, names: Sequence[str]) -> BlockSums:
-        """Divide places into blocks of neighbours."""
-        ends = np.linspace(0, len(names), BLOCKS + 1).astype(int).tolist()
-        return cls(tuple(tuple(names[start:stop]) for start, stop in pairwise(ends) if stop > start))
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the sums."""
-        return tuple(
-            Column(
-                f"sum of output{block[0]} to output{block[-1]}",
-                f"the sum of the {len(block)} entries from {block[0].lstrip('.')} to {block[-1].lstrip('.')}",
-                "real",
-            )
-            for block in self.names
+def block_sums(names: Sequence[str]) -> ColumnSource:
+    """Return the sums of blocks of neighbouring places. Absent entries are passed over."""
+    ends = np.linspace(0, len(names), BLOCKS + 1).astype(int).tolist()
+    blocks = [names[start:stop] for start, stop in pairwise(ends) if stop > start]
+    columns = tuple(
+        Column(
+            f"sum of output{block[0]} to output{block[-1]}",
+            f"the sum of the {len(block)} entries from {block[0].lstrip('.')} to {block[-1].lstrip('.')}",
+            "real",
+            is_entry=False,
         )
+        for block in blocks
+    )
+    return ColumnSource(columns, partial(_block_sums, blocks))
 
-    def values(self, readings: Readings) -> FloatArray:
-        """Return the sums of n outputs, shape (n, blocks); absent (NaN) where all entries are."""
-        sums = np.full((len(readings), len(self.names)), np.nan)
-        for at, block in enumerate(self.names):
-            here = [readings.places[name] for name in block if name in readings.places]
-            if here:
-                values = readings.values[:, here]
-                absent = np.isnan(values)
-                with np.errstate(invalid="ignore", over="ignore"):  # inf - inf: such a sum is absent
-                    total = np.where(absent, 0.0, values).sum(axis=1)
-                sums[:, at] = np.where(absent.all(axis=1), np.nan, total)
-        return sums
+
+def _block_sums(blocks: Sequence[Sequence[str]], readings: Readings) -> FloatArray:
+    """Return the sums of n outputs, shape (n, blocks); absent (NaN) where all entries are."""
+    sums = np.full((len(readings), len(blocks)), np.nan)
+    for at, block in enumerate(blocks):
+        here = [readings.places[name] for name in block if name in readings.places]
+        if here:
+            values = readings.values[:, here]
+            absent = np.isnan(values)
+            with np.errstate(invalid="ignore", over="ignore"):  # inf - inf: such a sum is absent
+                total = np.where(absent, 0.0, values).sum(axis=1)
+            sums[:, at] = np.where(absent.all(axis=1), np.nan, total)
+    return sums
 
 
 def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[str]:

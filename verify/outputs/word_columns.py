@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,17 +15,19 @@ from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.events.event import mixed_keys
 from verify.outputs.shapes import format_shape
 
+Labels = tuple[tuple[float, str], ...]
+
 NO_WORD = -1  # the code of an output that holds no word at the place
-_UNSEEN = 2.0**32  # numbers of words that were not seen when the layout was made lie above
+ANOTHER = -1.0
+"""The code of all words that were not seen when the layout was made."""
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}(?=>)")  # as in "<object object at 0x7f6960912a50>"
 AN_ADDRESS = "0x…"
 """The substitute in words for an object's address in memory, which depends on the process and on no data."""
-_FEW = 24  # different words up to which comparing all with each is faster than sorting
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """The words at one place of n outputs; a sequence of ``str | None`` (None: no word there).
+    """The words at one place of n outputs; iterated as ``str | None`` (None: no word there).
 
     Attributes
     ----------
@@ -56,20 +58,16 @@ class Words:
             return cls(("",), np.zeros(len(array), dtype=np.int64))
         size: Any = np.uint32 if array.dtype.kind == "U" else np.uint8
         units = array.view(size).reshape(len(array), -1).astype(np.uint64)
-        codes, firsts = _number_keys(mixed_keys(units.T, len(array)))
-        if not np.array_equal(array[firsts][codes], array):  # two words with one key
-            _, places, codes = np.unique(array, return_index=True, return_inverse=True)
-            firsts = places.tolist()
+        for keys in (mixed_keys(units.T, len(array)), array):
+            _, firsts, codes = np.unique(keys, return_index=True, return_inverse=True)
+            if np.array_equal(array[firsts][codes], array):  # else two words have one key
+                break
         spoken = array[firsts].tolist()
         words = tuple(word.hex() if isinstance(word, bytes) else word for word in spoken)
         return cls(words, codes.astype(np.int64))._without_addresses()
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    def __getitem__(self, number: int) -> str | None:
-        code = int(self.codes[number])
-        return None if code == NO_WORD else self.vocabulary[code]
 
     def __iter__(self) -> Iterator[str | None]:
         listed: list[str | None] = [*self.vocabulary, None]  # -1, the code of no word, is the last
@@ -115,32 +113,31 @@ class WordCodes:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def code_of(self, word: str, unseen: float | None = None) -> float:
-        """Return a word's code; of one not seen before `unseen`, or a number that depends on nothing but the word."""
-        if word in self.codes:
-            return float(self.codes[word])
-        return _UNSEEN + zlib.crc32(word.encode()) if unseen is None else unseen
+    def code_of(self, word: str) -> float:
+        """Return a word's code."""
+        return float(self.codes.get(word, ANOTHER))
 
-    def labels(self, empty: str = "") -> tuple[tuple[float, str], ...]:
-        """Return the words of all codes, as a column's labels."""
-        return tuple(
-            (float(code), format_shape(word) if word else empty) for word, code in self.codes.items()
-        )
+    def values(self, words: Words) -> FloatArray:
+        """Return the codes of n words, NaN where there is none; shape (n, 1)."""
+        return words.numbers(self.code_of)[:, None]
+
+    def labels(self, kind: str = "word", say: Callable[[str], str] | None = None) -> Labels:
+        """Return the words of all codes, as a column's labels.
+
+        Parameters
+        ----------
+        kind
+            The noun for the words.
+        say
+            From a word to its label; by default the word in quotation marks.
+        """
+        named = quoted if say is None else say
+        words = ((float(code), named(word)) for word, code in self.codes.items())
+        return ((ANOTHER, f"another {kind} than those seen at first"), *words)
 
 
-def _number_keys(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:
-    """Number different keys: the number of each entry's key, and where each key is found."""
-    codes = np.full(len(keys), NO_WORD, dtype=np.int64)
-    firsts: list[int] = []
-    at = 0
-    while at < len(keys) and len(firsts) < _FEW:
-        codes[keys == keys[at]] = len(firsts)
-        firsts.append(at)
-        left = np.flatnonzero(codes[at:] == NO_WORD)[:1]
-        at = at + int(left[0]) if left.size else len(keys)
-    if at < len(keys):
-        left = np.flatnonzero(codes == NO_WORD)
-        _, first, inverse = np.unique(keys[left], return_index=True, return_inverse=True)
-        codes[left] = inverse + len(firsts)
-        firsts.extend(left[first].tolist())
-    return codes, firsts
+def quoted(word: str) -> str:
+    """Return a word in quotation marks, a long one cut short; None, which is read as a word, without."""
+    if word == "None":
+        return word
+    return format_shape(json.dumps(word, ensure_ascii=False))

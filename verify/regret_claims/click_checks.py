@@ -20,6 +20,7 @@ from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import counted_noun
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
     HAIR,
@@ -178,14 +179,16 @@ class ClickRun(StructuredRun[ClickConfidence]):
             & (self.played > self.length)
             & stale(*np.stack([2 * self.played, self.played + self.length]).astype(float)),
             lambda lane: (
-                f"list {self.last[lane].tolist()} is shown for {self.played[lane]} rounds and nothing was released, "
-                f"where {self.length[lane]} make a phase"
+                f"list {self.last[lane].tolist()} is shown for {counted_noun(self.played[lane], 'round')} and nothing "
+                f"was released, where {self.length[lane]} make a phase"
             ),
         )
         self.note_difference(
             "bookkeeping",
             (late | (ending & (self.played != self.length)))[:, np.newaxis],
-            lambda lane, arm: f"a phase of {self.played[lane]} rounds where {self.length[lane]} make one",
+            lambda lane, arm: (
+                f"a phase of {counted_noun(self.played[lane], 'round')} where {self.length[lane]} make one"
+            ),
         )
         displays = self.displays + np.where(due, self.played[:, np.newaxis], 0.0)
         self.refuse_counts("displays", after.displays != displays, after.displays, displays)

@@ -26,6 +26,7 @@ from algorithms.theory.confidence_theorem import EliminationTheorem, radius_on
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import counted_noun
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import (
     HAIR,
@@ -90,8 +91,8 @@ class EliminationRun(BatchedRun):
         """Return the checks once all rounds are played."""
         phases, removed = self.phase - 1, (~self.left).sum()
         seen = (
-            f"exact in {self.round:,} rounds, in which {phases.min():g} to {phases.max():g} phases of each run ended "
-            f"and {removed:,} arms were removed"
+            f"exact in {counted_noun(self.round, 'round')}, in which {phases.min():g} to {phases.max():g} phases of "
+            f"each run ended and {removed:,} arms were removed"
         )
         noise = self.noise.p, self.noise.description
         return self.all_checks(error, noise, self.theorem.sides, radius=seen)

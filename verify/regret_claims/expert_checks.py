@@ -25,6 +25,7 @@ from algorithms.theory.confidence_theorem import WeightTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import counted_noun
 from verify.regret_claims.noise_tests import AdditiveNoise, p_value
 from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, StructuredRun, theorem_of
 
@@ -187,8 +188,8 @@ class ExpertRun(StructuredRun[Weights]):
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
         """Return the checks, in the proof's order; the tests of both laws share the error."""
         statements = [
-            ("bookkeeping", f"exact in {self.round:,} rounds"),
-            ("path", f"held in all {len(self._sums)} runs"),
+            ("bookkeeping", f"exact in {counted_noun(self.round, 'round')}"),
+            ("path", f"held in {'all ' * (len(self._sums) > 1)}{counted_noun(len(self._sums), 'run')}"),
         ]
         if self._counter is not None:  # with noise, none holds in every run
             statements = []

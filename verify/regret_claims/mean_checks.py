@@ -425,7 +425,10 @@ class MeanRun(BatchedRun):
         self.refuse_arm(
             "noise",
             scatter_masked(off, due),
-            lambda lane, arm: f"{values[lane, arm]:.6g} of its bits are ones, which is no possible number",
+            lambda lane, arm: (
+                f"the released sum of its bits is that of {values[lane, arm]:.6g} ones if they are randomized as the "
+                "theorem says, and a number of ones is whole"
+            ),
         )
         first = (np.cumsum(due, axis=1) == 1)[due]
         certain = sums == np.round(sums)  # of what is between, either bit may be true

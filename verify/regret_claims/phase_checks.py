@@ -25,6 +25,7 @@ from algorithms.theory.confidence_theorem import PhaseTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import counted_noun
 from verify.findings.sentences import exact
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded, theorem_of
@@ -84,7 +85,7 @@ class PhaseRun(ProofRun):
     @property
     def extent(self) -> str:
         """The phases that were looked at."""
-        return f"{self.round:,} phases of a run"
+        return f"{counted_noun(self.round, 'phase')} of a run"
 
     def play(
         self, build: Callable[[Gate], LinearLearner], *, seed: int, data: Callable[..., Any] | None
@@ -126,8 +127,8 @@ class PhaseRun(ProofRun):
         self._differs(
             "bookkeeping",
             phase.rounds > length + spanned or phase.support.size > spanned or phase.clients > asked,
-            f"it lasts {phase.rounds} rounds on {phase.support.size} actions, with {phase.clients} clients: at most "
-            f"{length + spanned:g} on {spanned} were expected, with {asked:g}",
+            f"it lasts {counted_noun(phase.rounds, 'round')} on {phase.support.size} actions, with {phase.clients} "
+            f"clients: at most {length + spanned:g} on {spanned} were expected, with {asked:g}",
         )
         self._say(
             "bookkeeping", phase.clients < asked, f"{phase.clients} clients report where {asked:g} should"
@@ -239,7 +240,7 @@ class PhaseRun(ProofRun):
             self._say(
                 "bookkeeping",
                 cost > most * (1 + TOLERANCE),
-                f"{phase.rounds} rounds of the leader may cost {cost:.6g}, and exploring on {most:.6g}",
+                f"{counted_noun(phase.rounds, 'round')} of the leader may cost {cost:.6g}, and exploring on {most:.6g}",
             )
         if self.failed[self.lane] or self.best not in width:
             return

@@ -28,6 +28,7 @@ from algorithms.theory.confidence_theorem import Radius
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import counted_noun
 from verify.findings.sentences import Basis, Sentence, exact, remark
 
 State = TypeVar("State")
@@ -159,7 +160,9 @@ class ProofRun(abc.ABC):
     @property
     def extent(self) -> str:
         """The rounds that were looked at."""
-        return f"{self.single:,} rounds one by one" + (f" and {self.phases:,} phases" if self.phases else "")
+        return f"{counted_noun(self.single, 'round')} one by one" + (
+            f" and {counted_noun(self.phases, 'phase')}" if self.phases else ""
+        )
 
     @property
     def level_instance(self) -> Instance:
@@ -228,11 +231,11 @@ class ProofRun(abc.ABC):
             What is to be said of the radii, if not that they were exact.
         """
         level = error / _TESTS
-        exact = f"exact in {self.round:,} rounds"
+        exact = f"exact in {counted_noun(self.round, 'round')}"
         statements = (("bookkeeping", exact), ("radius", radius or exact), ("oracle", exact))
         if self.failure is None:
             event: tuple[ProofCheck, ...] = ()
-            held = f"held in all {len(self.failed)} runs"
+            held = f"held in {'all ' * (len(self.failed) > 1)}{counted_noun(len(self.failed), 'run')}"
         else:
             p, left, held = self._event(self.failure)
             event = (ProofCheck("good event", p, level, self.in_runs(left)),)
@@ -249,7 +252,7 @@ class ProofRun(abc.ABC):
     def in_runs(self, words: str) -> Sentence:
         """Return the words as a sentence with the number of runs."""
         lanes = len(self.failed)
-        return Sentence(f"{words} ({lanes:,} runs)", Basis.OBSERVED, draws=lanes)
+        return Sentence(f"{words} ({counted_noun(lanes, 'run')})", Basis.OBSERVED, draws=lanes)
 
     def _event(self, failure: float) -> tuple[float, str, str]:
         """Return the p-value of how often the good event failed, and two phrases about it."""
@@ -258,7 +261,11 @@ class ProofRun(abc.ABC):
             failures = int(self.failed.sum())
             p = float(stats.binom.sf(failures - 1, lanes, failure)) if failures else 1.0
             left = f"{failures} of {lanes} runs left it; the proof allows a share of {failure:.3g}"
-            return p, left, f"held in the {lanes - failures} runs that stayed on the good event"
+            return (
+                p,
+                left,
+                f"held in the {counted_noun(lanes - failures, 'run')} that stayed on the good event",
+            )
         ps = [
             float(stats.binom.sf(seen - 1, lanes, share)) if seen else 1.0
             for seen, share in self._rounds_failed

@@ -6,7 +6,7 @@ import math
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
+from mechanisms.printed_numbers import as_given, at_least, at_most, counted_noun, nearest
 from verify.document.drawings import Area, Axis, Chart, Curve
 from verify.document.elements import (
     Bullets,
@@ -21,7 +21,6 @@ from verify.document.elements import (
     Tone,
 )
 from verify.findings.sentences import Sentence, confident, exact, remark
-from verify.subjects.resolve import takes_delta
 from verify.verdict.common_sections import (
     assumptions_section,
     correct_guesses,
@@ -97,12 +96,14 @@ def _meaning(report: RegretReport) -> Sentence:
         words = words.replace("its theorem", "its theorem as corrected", 1)
     if theorem.unproved:
         words += "; the theorem is not fully proved"
-    return confident(f"{words} ({{confidence}} confidence, {report.lanes:,} runs).", report.confidence)
+    return confident(
+        f"{words} ({{confidence}} confidence, {counted_noun(report.lanes, 'run')}).", report.confidence
+    )
 
 
 def _summary(report: RegretReport) -> FirstScreen:
     theorem, last = report.theorem, report.outcome[-1]
-    bound = f"{nearest(last.bound)} after {last.round:,} rounds"
+    bound = f"{nearest(last.bound)} after {counted_noun(last.round, 'round')}"
     if theorem.correction:
         bound += " as corrected (the printed one is not tested)"
     lemmas = ""
@@ -144,7 +145,7 @@ def _person(report: RegretReport) -> Sentence:
         f"If its privacy claim holds (ε = {as_given(report.epsilon)}; not tested here), someone",
         "which of two neighbouring data sets it learned from",
         "the output",
-        correct_guesses(report.epsilon, report.delta if takes_delta(report.learner) else 0.0),
+        correct_guesses(report.epsilon, report.delta),
     )
 
 
@@ -154,8 +155,7 @@ def _setting(report: RegretReport) -> Section:
         ("problem", report.problem + (f", {report.size}" if report.size else "")),
         (
             "its privacy",
-            f"ε = {as_given(report.epsilon)}, δ = {as_given(report.delta) if takes_delta(report.learner) else 0}, "
-            f"neighbours: {report.neighbours}"
+            f"ε = {as_given(report.epsilon)}, δ = {as_given(report.delta)}, neighbours: {report.neighbours}"
             if report.claims_privacy
             else "none claimed",
         ),
@@ -230,7 +230,7 @@ def _outcome(report: RegretReport, twin: RegretReport | None) -> Section:
     limits = [(float(each.round), max(each.lower, least), max(each.upper, least)) for each in outcome]
     curves = [
         Curve("theorem", [(float(each.round), each.bound) for each in outcome], "proved"),
-        Curve(f"mean of {report.lanes:,} runs", points, "shown"),
+        Curve(f"mean of {counted_noun(report.lanes, 'run')}", points, "shown"),
         Curve("trivial bound", [(float(each.round), each.trivial) for each in outcome], "aside"),
     ]
     if twin is not None:

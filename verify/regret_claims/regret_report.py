@@ -79,7 +79,7 @@ class RegretReport(FromJson):
     Attributes
     ----------
     learner, problem, epsilon, delta, horizon
-        What was asked.
+        What was asked; delta is 0 if the learner takes none.
     neighbours
         The relation of the data sets that the learner's claim of (epsilon, delta) compares.
     claims_privacy

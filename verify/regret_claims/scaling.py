@@ -18,6 +18,7 @@ from algorithms.learner import LARGEST_EPSILON, LEAST_EPSILON, Family
 from algorithms.problems import Problem, ProblemError, SettingError
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray
+from mechanisms.printed_numbers import counted_noun
 from verify.conduct.progress import Progress, no_progress
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
@@ -138,14 +139,15 @@ def fit_scaling(
     if (none := means <= _NONE * worst).any():
         at = ",".join(f"{value:g}" for value, without in zip(values, none, strict=True) if without)
         raise ProblemError(
-            f"{variable}={at}: no regret within {horizon:,} rounds in {runs:,} runs; an exponent is fitted to its "
-            "logarithm: must be above 0 in each cell"
+            f"{variable}={at}: no regret within {counted_noun(horizon, 'round')} in {counted_noun(runs, 'run')}; an "
+            "exponent is fitted to its logarithm: must be above 0 in each cell"
         )
     learnt = means < _LEARNT * worst
     if learnt.sum() < _FEWEST:
         raise ProblemError(
-            f"{variable}={','.join(f'{value:g}' for value in values)}: something is learnt within {horizon:,} rounds "
-            f"at {int(learnt.sum())} of these values only; at least {_FEWEST} are needed"
+            f"{variable}={','.join(f'{value:g}' for value in values)}: something is learnt within "
+            f"{counted_noun(horizon, 'round')} at {int(learnt.sum())} of these values only; at least {_FEWEST} are "
+            "needed"
         )
     logs = np.log(np.array(values, dtype=np.float64))[learnt]
     exponent, low, high = _fitted(

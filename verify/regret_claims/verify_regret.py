@@ -30,7 +30,7 @@ from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.progress import Progress, no_progress
-from verify.findings.subject_error import SubjectError, describe_error, failing_place
+from verify.findings.subject_error import SubjectError, blamed_place, describe_error
 from verify.learners.learner_on_problem import build_learner, is_contextual, is_linear
 from verify.learners.learner_subject import (
     AnyProblem,
@@ -176,7 +176,7 @@ def regret(
         learner=subject.name,
         problem=problem if isinstance(problem, str) and names_file(problem) else name,
         epsilon=played.epsilon,
-        delta=played.delta,
+        delta=played.delta if "delta" in inspect.signature(subject.make).parameters else 0.0,
         neighbours=subject.form.neighbours.value,
         claims_privacy=not subject.form.is_none,
         horizon=played.horizon,
@@ -262,7 +262,7 @@ def _value_of(bound: StatedBound, instance: Instance) -> float:
         raise
     except subject_exceptions() as error:  # whatever a user's bound raises
         raise SubjectError(
-            f"regret_bound raised {describe_error(error)} at horizon {instance.horizon} (at {failing_place(error)})"
+            f"regret_bound raised {describe_error(error)} at horizon {instance.horizon} (at {blamed_place(error)})"
         ) from error
     if isinstance(stated, bool) or not isinstance(stated, int | float | np.number | sp.Number):
         raise SettingError(f"regret_bound={stated!r}: must return a number")

@@ -30,7 +30,7 @@ def stopped_in_time(evidence: Evidence, seconds: float, spent: float = 0.0) -> I
         with time_limit(limit - spent):
             yield
     except TimeLimitReached as error:
-        where = str(failing_place(error, own=("verify", "numpy")))
+        where = str(failing_place(error))
     except Stop:
         evidence.details["interrupted"] = True
         evidence.findings.append(Statement.STOPPED_EARLY.finding())

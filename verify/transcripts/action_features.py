@@ -55,6 +55,7 @@ class ActionAt:
     place: int
     size: int
     ranked: bool = False
+    labels: tuple[tuple[float, str], ...] = ()
 
     @property
     def column(self) -> Column:
@@ -65,7 +66,7 @@ class ActionAt:
         else:
             words = f"arm {self.place} of round {self.round}'s super arm"
         name = f"action[{self.round},{self.place}]" if self.size > 1 else f"action[{self.round}]"
-        return Column(name, words, "category")
+        return Column(name, words, "category", self.labels)
 
     @property
     def last_round(self) -> int:
@@ -258,7 +259,7 @@ def _anchored_features(
 def first_actions(rounds: int, space: ActionSpace, *, first: int = 1) -> list[ActionFeature]:
     """Return the actions of rounds first .. rounds."""
     return [
-        ActionAt(number, place, space.size, space.ranked)
+        ActionAt(number, place, space.size, space.ranked, space.labels)
         for number in range(first, rounds + 1)
         for place in range(1, space.size + 1)
     ]
@@ -313,7 +314,13 @@ def with_paths_spelled(event: Event, space: ActionSpace) -> Event:
         if path is None:
             continue
         values = sorted({row[place] for row in event.rows})
-        labels = tuple((value, str(path.actions(int(value), space.size))) for value in values)
+        ends, said = {f"{number:.0f}": words for number, words in space.labels}, []
+        for value in values:
+            arms = [ends.get(str(arm), str(arm)) for arm in path.actions(int(value), space.size)]
+            said.append(arms[0] if path.first == path.last_round else f"[{', '.join(arms)}]")
+        labels = tuple(zip(values, said, strict=True))
         words = f"the sequence of arms of rounds {path.first} to {path.last_round}"
+        if path.first == path.last_round:
+            words = f"the {'arm' if space.size == 1 else 'super arm'} of round {path.first}"
         readings[place] = replace(reading, column=replace(reading.column, words=words, labels=labels))
     return replace(event, readings=tuple(readings))

@@ -28,17 +28,25 @@ class ActionSpace:
         Number of places of an action.
     ranked
         True if their order counts.
+    ends
+        The words of the last "arms", which are none.
     """
 
     arms: int
     size: int
     ranked: bool = False
+    ends: tuple[str, ...] = ()
 
     @classmethod
     def from_problem(cls, problem: Problem) -> ActionSpace:
         """Return that of a problem."""
         structure = problem.structure
         return cls(structure.arms, structure.size, isinstance(structure, RankedLists))
+
+    @property
+    def labels(self) -> tuple[tuple[float, str], ...]:
+        """The words of "arms" that are none."""
+        return tuple(enumerate(self.ends, start=self.arms - len(self.ends)))
 
 
 class Transcript:

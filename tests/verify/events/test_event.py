@@ -83,7 +83,7 @@ CASES: list[tuple[Event, list[bool], str]] = [
     (
         RowTable((ColumnValue(A),), ((2.0,), (1.0,))),
         [False, True, True, False, False],
-        "round 1 in {2, 1}",
+        "round 1 in {1, 2}",
     ),
     (
         RowTable((ColumnValue(A), ColumnValue(B)), ((1.0, NAN),)),
@@ -179,3 +179,22 @@ def test_unknown_events_and_columns_are_refused() -> None:
         Event.rebuild({"kind": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
         Event.rebuild(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (A, C))
+
+
+@pytest.mark.parametrize(
+    ("event", "readable"),
+    [
+        (RowTable((ColumnValue(A),), tuple((float(i),) for i in range(8))), True),
+        (RowTable((ColumnValue(A),), tuple((float(i),) for i in range(9))), False),
+        (RowTable((ColumnValue(A),), ((1.0,), (2.0,)), True), False),  # all others are not said
+        (RowTable((ColumnValue(B),), ((1.0,),), True), True),
+        (RowTable((ColumnValue(B),), ((1.0,), (2.0,))), False),  # half-lines say more of an ordered reading
+        (RowTable((ColumnValue(A), ColumnValue(B)), ((1.0, 2.0),) * 4), True),
+        (RowTable((ColumnValue(A), ColumnValue(B)), ((1.0, 2.0),) * 5), False),
+        (HalfLine(ColumnSummary("sum", COLUMNS), 1.0, True), True),
+        (HalfLine(ColumnSummary("sum", tuple(Column(f"time[{i},1]", "", "real") for i in range(5))), 1, True), False),
+        (HalfLine(ColumnSummary("sum", tuple(Column(f"output[{i}]", "", "real") for i in range(5))), 1, True), True),
+    ],
+)  # fmt: skip
+def test_an_event_is_readable_if_its_words_are_complete_and_few(event: Event, readable: bool) -> None:
+    assert event.readable is readable

@@ -77,9 +77,8 @@ def test_an_absent_report_is_found_and_said_as_a_count() -> None:
 
     first, second = search(real(5), draw(1), draw(3))
     assert first.event == HalfLine(ColumnSummary("present", real(5)), 1.0, False)
-    assert second.event == HalfLine(
-        ColumnSummary("present", real(5)), 2.0, True
-    )  # the whole number just outside of 1
+    # The edge of the other world's values, which is a whole number: equal to "at least 3" where 1 or 3 are present.
+    assert second.event == HalfLine(ColumnSummary("present", real(5)), 2.0, True)
 
 
 def test_one_noise_draw_shared_is_found_in_a_difference() -> None:
@@ -459,9 +458,9 @@ def test_the_best_event_that_can_be_read_is_listed_beside_a_score() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["laplace-per-coordinate", "svt6"])
-def test_an_event_that_can_be_read_is_tested_where_it_says_nearly_as_much(name: str) -> None:
-    result = verify(f"zoo/{name}", effort="quick", seed=50)
+def test_an_event_that_can_be_read_is_tested_where_it_says_nearly_as_much() -> None:
+    """Of svt6 none does: a table of 53 rows of ten columns, which was tested before, is not read to its end."""
+    result = verify("zoo/laplace-per-coordinate", effort="quick", seed=50)
     assert result.verdict == "refuted"
     assert result.witness is not None
     assert "table entry" not in result.witness.event

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mechanisms import Laplace
-from verify.findings.subject_error import describe_error_with_location, failing_place
+from verify.conduct.time_limit import TimeLimitReached, time_limit
+from verify.findings.subject_error import blamed_place, describe_error_with_location, failing_place
 from verify.subjects.resolve import load_object
 
 RAISES = """
@@ -52,3 +53,20 @@ def test_who_raises_stop_iteration_is_blamed_and_not_the_generator_that_called_i
     with pytest.raises(RuntimeError) as other:
         raise RuntimeError("mine") from KeyError(7)
     assert describe_error_with_location(other.value).startswith("RuntimeError: mine (at ")
+
+
+def test_no_line_of_this_library_is_blamed_for_a_subject() -> None:
+    with pytest.raises(TimeLimitReached) as error, time_limit(0.01):
+        wait_for([])
+    assert Path(failing_place(error.value).file) == Path(__file__)
+    tail = error.tb
+    while tail is not None and Path(tail.tb_frame.f_code.co_filename) == Path(__file__):
+        tail = tail.tb_next
+    within = error.value.with_traceback(tail)  # as where a command is waited for
+    assert failing_place(within) == ("", 0)
+    assert blamed_place(within).file.endswith("time_limit.py")
+
+
+def wait_for(never: list[int]) -> None:
+    while not never:
+        pass

@@ -10,6 +10,7 @@ from mechanisms import Interval
 from verify import AnyTwo, Listed, SubjectError, verify
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.functions.command_subject import Command, command_subject, subject_from_file
+from verify.outputs.raised import Raised
 
 SCRIPT = Path(__file__).parents[1] / "subjects" / "command.py"
 
@@ -150,3 +151,27 @@ def test_what_a_command_that_waits_was_sent_and_printed_is_told() -> None:
     (note,) = caught.value.__notes__
     assert note.startswith('it was sent {"data": [0, 1], "lanes": 3, "seed": ')
     assert note.endswith("and printed 'columns?\\n'")
+
+
+def test_a_command_that_always_fails_is_tried_once_a_batch():
+    """A first failure on a data set is made sure of; a later success there, and elsewhere a failure, is refused."""
+    asked = []
+
+    class Fails(Command):
+        def _run(self, data, seed, lanes):
+            asked.append(lanes)
+            failed = Raised("exit status 3", "", "exit status 3", str(self), "failed with")
+            return ([], failed) if data == self.bad else ([0.0] * lanes, None)
+
+        bad = 1.0
+
+    command, rng = Fails(("mechanism",)), np.random.default_rng(0)
+    assert [raised.error for raised in command(1.0, rng, 2)] == ["exit status 3"] * 2
+    assert len(asked) == 5
+    command(1.0, rng, 64)
+    command(0.0, rng, 64)
+    assert asked[5:] == [64, 64]
+    Fails.bad = 0.0
+    for data in (1.0, 0.0):
+        with pytest.raises(SubjectError, match="failed with exit status 3 in some runs on data = "):
+            command(data, rng, 8)

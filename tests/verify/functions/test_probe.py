@@ -1,6 +1,7 @@
 """A first look says what is wrong with a function before anything is tested, and nothing of one that is in order."""
 
 import random
+import re
 import sys
 
 import numpy as np
@@ -90,19 +91,21 @@ def test_data_sets_between_which_an_output_without_noise_changes():
     assert (0.55 < changed.data < 0.8) != (0.55 < changed.other < 0.8)
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("function", "words"),
     [
         (lambda data, rng: 1 / 0, "raised ZeroDivisionError: division by zero"),
-        (lambda data, rng: None, r"returned nothing in all [0-9,]+ calls"),
-        (lambda data, rng: [], r"returned nothing in all [0-9,]+ calls"),
         (lambda data, rng: object(), "must be a number"),
     ],
 )
 def test_what_cannot_be_tested_is_refused(function, words):
     with pytest.raises(SubjectError, match=words):
         look(function)
+
+
+@pytest.mark.parametrize("output", [None, [], np.array([]), {}, set(), {"a": None, "b": []}])
+def test_an_output_of_nothing_is_a_constant_like_any_other(output):
+    assert [finding.kind for finding in look(lambda data, rng: output).findings] == ["constant"]
 
 
 def test_lanes_that_are_one_draw_are_refused():
@@ -131,12 +134,27 @@ def test_a_function_that_always_ends_the_process_has_no_output():
     assert "was asked to end by SystemExit: 3 (at " in stopped.value.finding.message
 
 
-def test_what_differs_between_calls_is_not_said_of_all():
-    def raises(data, rng):
-        raise ValueError(rng.random())
+def test_messages_of_one_kind_of_error_are_compared():
+    """In all calls, and in some; numbers in a message are numbers."""
 
-    with pytest.raises(SubjectError, match=r"\), the first of several messages, in all [0-9,]+ calls"):
-        look(raises)
+    def raises(data, rng):
+        raise ValueError(f"the sum is {rng.normal()}")
+
+    def warns_off(data, rng):
+        if rng.random() < 0.5:
+            raise ValueError("large" if data > 0.5 else "small")
+        return 1
+
+    looked = look(raises)
+    assert "part 4 of the message of the error" in [column.words for column in looked.layout.columns]
+    [found] = [finding.message for finding in looked.findings if finding.kind == "raises"]
+    assert re.match(r"raised ValueError: the sum is \S+ \(and \d+ other errors\) in", found)
+    result = verify(warns_off, epsilon=1.0, neighbours=Interval(0, 1), samples=10_000)
+    assert result.verdict == "refuted"
+    assert result.witness.event in (
+        'the message of the error = "large"',
+        'the message of the error = "small"',
+    )
 
 
 class Own(BaseException):
@@ -155,9 +173,9 @@ def test_errors_of_several_kinds_in_all_calls_are_compared(errors, names):
     def raises(data, rng):
         raise errors[rng.integers(2)]
 
-    [column] = look(raises).layout.columns
+    column = look(raises).layout.columns[0]
     assert column.name == "raised"
-    assert set(dict(column.labels).values()) == set(names)
+    assert set(names) <= set(dict(column.labels).values())
 
 
 def test_a_subjects_own_interrupt_is_an_output_and_no_stop():

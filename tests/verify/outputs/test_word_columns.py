@@ -44,7 +44,7 @@ def test_addresses_of_objects_are_all_one():
 
 
 def test_words_with_one_key_are_told_apart(monkeypatch):
-    monkeypatch.setattr(word_columns, "_number_keys", lambda keys: (np.zeros(len(keys), dtype=np.int64), [0]))
+    monkeypatch.setattr(word_columns, "mixed_keys", lambda columns, rows: np.zeros(rows, dtype=np.uint64))
     assert list(Words.of_array(np.array(["u", "v", "u"]))) == ["u", "v", "u"]
 
 

@@ -158,14 +158,13 @@ def play_alone(play: _SelfPlay, bandit: Any, environment: Environment) -> list[i
     return environment.pulled
 
 
-def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment, places: int) -> list[int]:
+def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment) -> list[int]:
     """Let a bandit play in its environment until it stops by itself, or the environment ends it.
 
     Returns
     -------
     list of int
-        As many entries as there are places: the arms it pulled; then, if any is left, the arm it returned if it did,
-        and in all others the number of arms, which is no arm.
+        The arms it pulled; then the arm it returned, if it did.
 
     Raises
     ------
@@ -181,10 +180,9 @@ def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment, 
         returned = None
     if isinstance(returned, tuple) and returned:
         returned = returned[-1]
-    if len(found) < places and returned is not None:
-        name = play if isinstance(play, str) else "play"
-        found = [*found, arm_of(returned, environment.arms, len(found), name)]
-    return [*found, *[environment.arms] * (places - len(found))]
+    if returned is None:
+        return found
+    return [*found, arm_of(returned, environment.arms, len(found), play if isinstance(play, str) else "play")]
 
 
 def _play_call(

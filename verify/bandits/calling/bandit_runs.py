@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from verify.bandits.calling.bandit_construction import Maker
 from verify.bandits.calling.bandit_environment import Environment, Reward, play_alone, play_until_it_stops
 from verify.bandits.calling.bandit_messages import MessageLog
-from verify.bandits.calling.bandit_methods import Calls, Select, Update
+from verify.bandits.calling.bandit_methods import Calls
 from verify.bandits.calling.run_generators import RunGenerators
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import function_caches
 
 if TYPE_CHECKING:
     from verify.bandits.calling.plain_bandit import PlainBandit
+
+
+class Outcomes(Protocol):
+    """The rewards of a round, by arm."""
+
+    def __getitem__(self, arm: int, /) -> float:
+        """Return the reward of an arm."""
+        ...
 
 
 class BanditRuns:
@@ -39,37 +48,39 @@ class BanditRuns:
             self.generators.begin(number)
             yield place
 
-    def start_bandit(self) -> Any:
-        """Return a fresh bandit that is ready for its first round."""
+    def play_rounds(
+        self, rewards: Sequence[Outcomes], contexts: Sequence[Any] | None, log: MessageLog | None
+    ) -> list[int]:
+        """Play a fresh bandit round by round on rewards; return the arms that it selects, and its end by an error.
+
+        Contexts replace public ones.
+        """
         made = self._make_bandit(self._idle)
         if self._start is not None:
             self._start(made)
-        return made
-
-    def methods(self, made: Any, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
-        """Return the functions that ask a bandit for an arm and pass it the reward; `contexts` replace public ones."""
-        assert self._calls is not None
-        return self._calls.bound(made, self.bandit.arms, self._contexts if contexts is None else contexts)
-
-    def play_rounds(
-        self, rewards: Sequence[Sequence[float]], contexts: Sequence[Any] | None, log: MessageLog | None
-    ) -> list[int]:
-        """Play a fresh bandit round by round on rewards, and return the arms that it selects."""
-        made = self.start_bandit()
-        played: list[int] = []
+        played, number = list[int](), 0
         if log is not None:
-            log.begin(made, lambda: len(played))
-        select, update = self.methods(made, contexts)
-        for number, outcomes in enumerate(rewards):
-            arm = select(number)
-            update(arm, outcomes[arm])
-            if log is not None:
-                log.end_round(made, number)
-            played.append(arm)
-        return played
+            log.begin(made, lambda: number)
+        assert self._calls is not None
+        contexts = self._contexts if contexts is None else contexts
+        select, update = self._calls.bound(made, self.bandit.arms, contexts)
+        try:
+            for number, outcomes in enumerate(rewards[: self.bandit.rounds]):
+                arm = select(number)
+                played.append(arm)
+                update(arm, outcomes[arm])
+                if log is not None:
+                    log.end_round(made, number)
+        except subject_exceptions() as error:
+            played.append(self.bandit.code_of(error))
+        return self._filled(played, len(rewards))
+
+    def _filled(self, played: Sequence[int], places: int) -> list[int]:
+        """Return the actions in all places, the last of which are "no arm" if the play has ended."""
+        return [*played, *[self.bandit.arms] * (places - len(played))][:places]
 
     def play_by_itself(self, rounds: int, reward: Reward, log: MessageLog | None = None) -> list[int]:
-        """Let a fresh bandit play by itself, and return its arms; of one that may stop as `play_until_it_stops`."""
+        """Let a fresh bandit play by itself; return its arms, and its end, if it stops or by an error."""
         own = self.bandit
         assert own.play is not None
         made: Any = None
@@ -78,17 +89,18 @@ class BanditRuns:
             if log is not None:
                 log.end_round(made, number)
 
-        pulls = min(rounds, own.rounds) if own.stops else rounds  # the last place may be for its returned arm
+        pulls = min(rounds, own.rounds)  # the last place may be for its returned arm
         environment = Environment(own.arms, pulls, reward, own.rounds, round_ends)
         made = self._make_bandit(environment)
         if log is not None:
             log.begin(made, lambda: max(len(environment.pulled) - 1, 0))
-        if own.stops:
-            played = play_until_it_stops(own.play, made, environment, rounds)
-        else:
-            played = play_alone(own.play, made, environment)
+        play = play_until_it_stops if own.stops else play_alone
+        try:
+            played = play(own.play, made, environment)
+        except subject_exceptions() as error:
+            played = [*environment.pulled, own.code_of(error)]
         environment.end_round()
-        return played
+        return self._filled(played, rounds)
 
     def _make_bandit(self, environment: Environment) -> Any:
         """Return a fresh bandit; of the first one, find the methods to call, and empty its caches."""

@@ -33,12 +33,14 @@ from algorithms.unit import ONE_REPORT
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, whole_number
+from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.bandit_environment import Environment
 from verify.bandits.calling.bandit_messages import Message, MessageLog
 from verify.bandits.calling.bandit_records import BanditRecords
-from verify.bandits.calling.bandit_runs import BanditRuns
+from verify.bandits.calling.bandit_runs import BanditRuns, Outcomes
 from verify.bandits.calling.run_generators import RunGenerators
 from verify.conduct.process_state import subjects_own
+from verify.outputs.raised import Raised
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import MOST_ARMS, ActionArray, ActionSpace
 
@@ -102,6 +104,9 @@ class PlainBandit:
         With messages, the trust model: ``"local"``, the default, if each is sent by the user of its round; or
         ``"central"``. They differ where contexts are private: in the local model a round's own message is seen and
         its action is not, in the central one (joint privacy) neither is.
+    errors
+        The errors that end a play and are seen, each as its kind or as its kind and message; the last stands for all
+        others. None: an error is raised. A verification fills them in, unless the rewards are a guess.
 
     Raises
     ------
@@ -125,6 +130,7 @@ class PlainBandit:
     stops: bool = False
     message: Message | None = None
     model: Model | None = None
+    errors: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not callable(self.make):
@@ -171,13 +177,33 @@ class PlainBandit:
 
     @property
     def action_space(self) -> ActionSpace:
-        """The space of its actions: the arms and, if it stops by itself, "no arm" as the last."""
-        return ActionSpace(self.arms + int(self.stops), 1)
+        """The space of its actions: the arms, then "no arm" if it stops by itself or by an error, and each error."""
+        return ActionSpace(self.arms + len(self.ends), 1, ends=self.ends)
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The words for numbers beyond the arms."""
+        may_end = self.stops or self.errors
+        return ("no arm", *(f"no arm ({error})" for error in self.errors)) if may_end else ()
 
     @property
     def places(self) -> int:
-        """Largest number of actions of a transcript: one a round, and the returned value if it stops by itself."""
-        return self.rounds + int(self.stops)
+        """Largest number of actions of a transcript: one a round, and the returned value or error of one that ends."""
+        return self.rounds + bool(self.ends)
+
+    def code_of(self, error: BaseException) -> int:
+        """Return the number that is an error's in a transcript, beyond that of no arm.
+
+        Raises
+        ------
+        BaseException
+            The error, if it is none that is seen.
+        """
+        if not self.errors or isinstance(error, BanditError):
+            raise error
+        raised = Raised.from_error(error)
+        known = [at for at, each in enumerate(self.errors) if each in (raised.said, raised.error)]
+        return self.arms + 1 + min([*known, len(self.errors) - 1])
 
     @property
     def name(self) -> str:
@@ -193,7 +219,9 @@ class PlainBandit:
         shown = [name if make is made else "lambda: ..." if made is None else f"lambda: {name}(...)"]
         for each in fields(self):
             value = getattr(self, each.name)
-            if each.name in ("make", "adversary") or (each.default is not MISSING and value is each.default):
+            if each.name in ("make", "adversary", "errors") or (
+                each.default is not MISSING and value is each.default
+            ):
                 continue
             if each.name == "contexts" or callable(value):
                 value = _LEFT_OUT
@@ -286,7 +314,7 @@ class PlainBandit:
         -------
         ndarray
             Shape (draws, rounds of the table, 1). Where the bandit stopped by itself, the entry after its last play is
-            the arm that it returned, if it did, and all later ones are `arms`.
+            the arm that it returned, if it did, or the number of an error (`code_of`), and all later ones are `arms`.
 
         Raises
         ------
@@ -356,9 +384,9 @@ class PlainBandit:
 
     @subjects_own()
     def actions_against(self, other_world: bool, draws: int, seed: np.random.SeedSequence) -> ActionArray:
-        """Play against the adversary in one of the two worlds; shape (draws, rounds, 1)."""
+        """Play against the adversary in one of the two worlds; shape (draws, places, 1)."""
         assert self.adversary is not None
-        actions = np.empty((draws, self.rounds, 1), dtype=np.int16)
+        actions = np.empty((draws, self.places, 1), dtype=np.int16)
         with RunGenerators(seed) as generators:
             runs = BanditRuns(self, generators)
             for draw in runs.start_runs(range(draws)):
@@ -371,23 +399,28 @@ class PlainBandit:
                     other_world=other_world,
                 )
 
-                def reward(number: int, arm: int, interaction: Interaction = interaction) -> float:
-                    outcomes = interaction.outcomes()
-                    interaction.play(arm)
-                    return float(outcomes[0, arm])
-
+                rewards = [_Paid(interaction)] * self.places
                 if self.play is not None:
-                    runs.play_by_itself(self.rounds, reward)
+                    played = runs.play_by_itself(self.places, partial(_reward_at, rewards))
                 else:
-                    select, update = runs.methods(runs.start_bandit())
-                    for number in range(self.rounds):
-                        arm = select(number)
-                        update(arm, reward(number, arm))
-                actions[draw] = interaction.actions[0]
+                    played = runs.play_rounds(rewards, None, None)
+                actions[draw, :, 0] = played
         return actions
 
 
-def _reward_at(rewards: Sequence[Sequence[float]], number: int, arm: int) -> float:
+@dataclass(frozen=True)
+class _Paid:
+    """The next round's rewards in an interaction with an adversary; to read an arm's plays it."""
+
+    interaction: Interaction
+
+    def __getitem__(self, arm: int) -> float:
+        outcomes = self.interaction.outcomes()
+        self.interaction.play(arm)
+        return float(outcomes[0, arm])
+
+
+def _reward_at(rewards: Sequence[Outcomes], number: int, arm: int) -> float:
     return rewards[number][arm]
 
 
