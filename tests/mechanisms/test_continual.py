@@ -29,6 +29,7 @@ from mechanisms import (
     SquareRootCounter,
 )
 from mechanisms.arrays import FloatArray
+from mechanisms.buffered_counter import _BUFFERS
 from mechanisms.signed_tree import _total_weight, best_branching, levels_for
 from mechanisms.toeplitz_counter import ToeplitzCounter
 
@@ -336,3 +337,17 @@ def test_one_step() -> None:
     ):
         assert counter.variance(1) == pytest.approx(2.0 if counter.profile().pure_epsilon else 1.0)
         assert counter.start((), rng).step(3.0).shape == ()
+
+
+@pytest.mark.parametrize("horizon", sorted(_BUFFERS))
+def test_no_buffer_near_those_of_the_table_has_less_error(
+    horizon: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaps, weights = _BUFFERS[horizon]
+    best = float(BufferedCounter.for_rho(0.5, horizon=horizon).variance(horizon))
+    for place in range(2 * len(gaps)):
+        for factor in (0.997, 1.003):
+            other = [*gaps, *weights]
+            other[place] *= factor
+            monkeypatch.setitem(_BUFFERS, horizon, (tuple(other[: len(gaps)]), tuple(other[len(gaps) :])))
+            assert BufferedCounter.for_rho(0.5, horizon=horizon).variance(horizon) > best
