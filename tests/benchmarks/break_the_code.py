@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 
-from function_calls import PACKAGES
-from mutants import ROOT, Mutant, chosen
+from function_calls import PACKAGES, ROOT
+from mutants import Mutant, chosen
 
 MAP = ROOT / ".benchmarks" / "function_calls.json"
 
