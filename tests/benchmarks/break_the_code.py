@@ -92,7 +92,6 @@ class Tree:
                 code = process.wait(timeout)
             except subprocess.TimeoutExpired:
                 self.stop()
-                process.wait()
                 return None, ""
             output.seek(0)
             return code, output.read()
@@ -104,9 +103,10 @@ class Tree:
         os.utime(file, (self.second, self.second))
 
     def stop(self) -> None:
-        """End the tests that run."""
+        """End the tests that run, and wait for their end."""
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
     def stages(self, mutant: Mutant, rest: bool) -> Iterator[tuple[str, list[str], list[str] | None, float]]:
         """Name, files, tests (None: all of the files) and time limit in seconds of each stage."""
