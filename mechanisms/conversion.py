@@ -115,7 +115,7 @@ class GroupOfTwoProfile(OneRelation):
     @property
     def infinite_mass(self) -> float:
         """The bound where nothing finite is left."""
-        return float(self._split(np.array([_FAR]))[0]) if self.base.infinite_mass else 0.0
+        return self._split(np.array([_FAR])).item() if self.base.infinite_mass else 0.0
 
     @property
     def relative_error(self) -> float:

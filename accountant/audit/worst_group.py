@@ -212,7 +212,7 @@ def _undecided_groups(
     The group with the largest bound comes first.
     """
     point = number.point(most)
-    if point is None or not left or not 0.0 < point[1] < 1.0 or math.isinf(point[0]):
+    if point is None or not left or not 0.0 < point[1] < 1.0:
         return left
     counts = _counts([releases.groups[i] for i in [worst, *left]], len(releases.kinds))
     used = np.flatnonzero(counts.any(axis=0))

@@ -71,7 +71,7 @@ def newton(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> tu
             else:
                 high = min(high, x)
             step = -gap * value / derivative
-            if abs(gap) < 1e-13 or (x == 0.0 and gap <= 0.0):
+            if abs(gap) < 1e-13:
                 break
         new = x + max(-4.0 / curve.s, min(4.0 / curve.s, step))
         if new >= high:

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 
-from function_calls import PACKAGES
-from mutants import ROOT, Mutant, chosen
+from function_calls import PACKAGES, ROOT
+from mutants import Mutant, chosen
 
 MAP = ROOT / ".benchmarks" / "function_calls.json"
 
@@ -50,6 +50,7 @@ class Tree:
         self.folder, self.calls = folder, calls
         self.fails_anyway: dict[str, bool] = {}
         self.process: subprocess.Popen[bytes] | None = None
+        self.second = 0
         ignored = shutil.ignore_patterns("__pycache__", ".*")
         for name in (*PACKAGES, "tests", "docs"):
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
@@ -78,12 +79,7 @@ class Tree:
         if only is not None:
             (self.folder / "only.json").write_text(json.dumps(only))
             environment["ONLY_TESTS"] = str(self.folder / "only.json")
-        with (
-            (self.folder / "output").open("w+") as output,
-            tempfile.TemporaryDirectory(dir=self.folder) as compiled,
-        ):
-            # Anew for each run: a mutant of the same size within the same second would pass for the one before.
-            environment["PYTHONPYCACHEPREFIX"] = compiled
+        with (self.folder / "output").open("w+") as output:
             process = self.process = subprocess.Popen(
                 command,
                 cwd=self.folder,
@@ -96,15 +92,21 @@ class Tree:
                 code = process.wait(timeout)
             except subprocess.TimeoutExpired:
                 self.stop()
-                process.wait()
                 return None, ""
             output.seek(0)
             return code, output.read()
 
+    def write(self, file: Path, source: bytes) -> None:
+        """Write a file with a time of its own: within a second, one of the same size would pass for the last one."""
+        file.write_bytes(source)
+        self.second += 1
+        os.utime(file, (self.second, self.second))
+
     def stop(self) -> None:
-        """End the tests that run."""
+        """End the tests that run, and wait for their end."""
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
     def stages(self, mutant: Mutant, rest: bool) -> Iterator[tuple[str, list[str], list[str] | None, float]]:
         """Name, files, tests (None: all of the files) and time limit in seconds of each stage."""
@@ -153,9 +155,9 @@ class Tree:
                 if not chosen_files:
                     break
                 options = [f"--deselect={test}" if "::" in test else f"--ignore={test}" for test in left_out]
-                file.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
+                self.write(file, source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
                 code, output = self.run([*chosen_files, *options], timeout, only)
-                file.write_bytes(source)
+                self.write(file, source)
                 if code is None:
                     return f"{stage} (out of time)"
                 if code in (0, 5):

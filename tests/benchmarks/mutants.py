@@ -6,11 +6,9 @@ import ast
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from function_calls import functions
+from function_calls import ROOT, functions
 
-ROOT = Path(__file__).resolve().parents[2]
 COMPARISONS = {
     ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),

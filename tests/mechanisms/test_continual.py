@@ -29,6 +29,7 @@ from mechanisms import (
     SquareRootCounter,
 )
 from mechanisms.arrays import FloatArray
+from mechanisms.buffered_counter import _BUFFERS
 from mechanisms.signed_tree import _total_weight, best_branching, levels_for
 from mechanisms.toeplitz_counter import ToeplitzCounter
 
@@ -343,3 +344,17 @@ def test_one_step() -> None:
 def test_noise_of_nodes_is_an_instance_of_what_counters_draw(kind, mechanism) -> None:
     with pytest.raises(ParameterError, match=r"mechanism = .*: must be an instance of"):
         kind(horizon=8, mechanism=mechanism)
+
+
+@pytest.mark.parametrize("horizon", sorted(_BUFFERS))
+def test_no_buffer_near_those_of_the_table_has_less_error(
+    horizon: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaps, weights = _BUFFERS[horizon]
+    best = float(BufferedCounter.for_rho(0.5, horizon=horizon).variance(horizon))
+    for place in range(2 * len(gaps)):
+        for factor in (0.997, 1.003):
+            other = [*gaps, *weights]
+            other[place] *= factor
+            monkeypatch.setitem(_BUFFERS, horizon, (tuple(other[: len(gaps)]), tuple(other[len(gaps) :])))
+            assert BufferedCounter.for_rho(0.5, horizon=horizon).variance(horizon) > best

@@ -18,9 +18,10 @@ from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.fixed_size_loss import FixedSizeGaussianLoss
 from mechanisms.gaussian_mixture_loss import GaussianMixtureLoss, binomial_mixture
 from mechanisms.privacy_loss import PrivacyLoss, SampledPair
+from mechanisms.quadrature import Panels
 from mechanisms.randomized_response import RandomizedResponse
 from mechanisms.sampled_group import PoissonReplacedProfile
-from mechanisms.sampled_laplace_loss import SampledLaplaceLoss
+from mechanisms.sampled_laplace_loss import LaplacePiece, SampledLaplaceLoss
 
 Density = Callable[[mp.mpf], mp.mpf]
 
@@ -232,3 +233,24 @@ def test_fixed_size_of_atoms() -> None:
             assert np.sum(masses * np.maximum(0.0, -np.expm1(x - sign * values))) == pytest.approx(
                 exact, abs=1e-14
             )
+
+
+def test_the_error_of_a_rule_is_asked_for_where_the_rule_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same tilt and up to the same height: of others it would bound nothing."""
+    used: list[tuple[float, float]] = []
+    asked: list[tuple[float, float]] = []
+    panels, log_error = LaplacePiece.panels, LaplacePiece.log_error
+
+    def noted_panels(piece: LaplacePiece, b: float, height: float) -> Panels:
+        used.append((b, height))
+        return panels(piece, b, height)
+
+    def noted_error(piece: LaplacePiece, b: float, height: float, rule: Panels) -> float:
+        asked.append((b, height))
+        return log_error(piece, b, height, rule)
+
+    monkeypatch.setattr(LaplacePiece, "panels", noted_panels)
+    monkeypatch.setattr(LaplacePiece, "log_error", noted_error)
+    SampledLaplaceLoss(0.1, Fraction(1), SampledPair.REPLACED, 2).log_mgf_line(3.0, np.array([0.0, 7.0]))
+    assert used == asked
+    assert set(used) == {(4.0, 7.0), (-3.0, 7.0)}

@@ -288,12 +288,9 @@ def _bolder(counted: _Candidates, swapped: bool, test: _ComingTest, least: float
     p, q = counted.cautious(swapped, test.delta, _SETTINGS.less_caution)
     promise = np.log(np.maximum(test.rough_ratio(p, q, 0.75), 1e-300))
     place = np.clip(np.floor(-2.0 * np.log10(np.maximum(p, 1e-300))), 0, 2 * DECADES).astype(np.int64)
-    found = []
-    for which in range(2 * DECADES + 1):
-        some = np.flatnonzero((place == which) & (promise > least))
-        if some.size:
-            found.append(counted.choose(*counted.simplest(promise[some], some), swapped))
-    return found
+    hopeful = np.flatnonzero(promise > least)
+    alike = [hopeful[place[hopeful] == which] for which in np.unique(place[hopeful])]
+    return [counted.choose(*counted.simplest(promise[some], some), swapped) for some in alike]
 
 
 def _band(counted: _Candidates, epsilons: Sequence[float], test: _ComingTest) -> list[ChosenEvent]:

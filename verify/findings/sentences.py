@@ -65,7 +65,7 @@ class Sentence:
     Raises
     ------
     ParameterError
-        If the words are stronger than the basis, or a confidence or a number of draws is missing.
+        If the words are stronger than the basis, a confidence is missing or none, or a number of draws is missing.
 
     Examples
     --------
@@ -90,7 +90,9 @@ class Sentence:
                 f"{self.text!r}: {found[0]!r} needs exact evidence, and this is {self.basis.value}"
             )
         if self.basis is Basis.CONFIDENT and (
-            self.confidence is None or percent(self.confidence) not in self.text
+            self.confidence is None
+            or not 0.0 <= self.confidence <= 1.0
+            or percent(self.confidence) not in self.text
         ):
             raise ParameterError(f"{self.text!r}: must state its confidence, {self.confidence}")
         if self.basis is Basis.OBSERVED and (self.draws is None or f"{self.draws:,}" not in self.text):

@@ -92,16 +92,16 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
     points = [point for _, point in extreme_points(record)][:MOST_POINTS]
 
     def removed(
-        points: Sequence[Data], size: int, places: Sequence[int], tables: Sequence[TablePattern]
+        points: Sequence[Data], places: Sequence[int], tables: Sequence[TablePattern]
     ) -> Iterator[Pair]:
         for point, i, table in product(points, places, tables):
             data = table.data.copy()
             data[i] = point
             others = f", the others {table.words}" if table.words else ""
-            yield _removal(data, i, f"record {i + 1} of {size} removed{others}")
+            yield _removal(data, i, f"record {i + 1} of {len(data)} removed{others}")
 
     alone = [TablePattern(points[0][None], "")]
-    one = removed([*points, *rising_point(record)], 1, [0], alone)
+    one = removed([*points, *rising_point(record)], [0], alone)
     # Where every draw is a call, there are draws for the first three or seven only: one of each sort first.
     yield from islice(one, 1)
     if records > 1:
@@ -109,7 +109,7 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
     yield from one
     if records > 2:
         yield from _outweighing_removals(record, records)
-    yield from removed(points[:1], records, [0], list(tables_of(record, records)))
+    yield from removed(points[:1], [0], list(tables_of(record, records)))
     half = (records + 1) // 2
     for size, point in product((*_FEW, half, records), points[:2]):
         if 1 < size <= records:
@@ -119,7 +119,7 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
         yield _among_equal(points[0], size)
     for size in dict.fromkeys((1, records, half)):
         yield from removed(
-            points, size, doubling_places(size), list(tables_of(record, size)) if size > 1 else alone
+            points, doubling_places(size), list(tables_of(record, size)) if size > 1 else alone
         )
 
 

@@ -157,7 +157,6 @@ def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
         phases=phases,
         database=None,
         deadline=None,
-        derandomize=False,
         report_multiple_bugs=False,
         print_blob=False,
         suppress_health_check=list(HealthCheck),

@@ -109,7 +109,7 @@ class MeanRun(BatchedRun):
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
         # Values when the index changed, or was no larger than the theorem's.
         self.moved: FloatArray = np.zeros(shape)
-        self.action: IntArray | None = None
+        self.action: IntArray  # once there is one
         self.fed: IntArray = np.zeros((lanes, 0), dtype=np.int64)
         self.changed = True
         self.noise: RandomizedTruth | AdditiveNoise = (
@@ -161,7 +161,7 @@ class MeanRun(BatchedRun):
         if self.theorem.exponent is not None:
             self._enter_round(shown)
             self.changed = True
-        if self.changed or not np.array_equal(action, self.action):  # type: ignore[arg-type]
+        if self.changed or not np.array_equal(action, self.action):
             self._check_oracle(shown, action)
             self.fed = self._fed_by(learner, shown, action)
         self.action = action

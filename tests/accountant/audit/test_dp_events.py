@@ -145,6 +145,17 @@ def test_random_events_against_dp_accounting(seed):
         assert theirs <= found.upper + 2e-4 * math.sqrt(count) + 1e-3 * found.upper
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_sample_of_everybody_is_none(relation):
+    """A replaced record is in the sample before and after, and moves the query by twice the norm."""
+    noise = dp_event.GaussianDpEvent(1.0)
+    sampled = [dp_event.PoissonSampledDpEvent(1.0, noise)]
+    if relation is R:
+        sampled.append(dp_event.SampledWithoutReplacementDpEvent(10, 10, noise))
+    for event in sampled:
+        assert counted(event, relation) == counted(noise, relation)
+
+
 def test_several_gaussians_on_one_sample_are_one():
     """As adaptive clipping writes them: 1 and 10 together are one of (1 + 1/100)^{-1/2}."""
     joint = dp_event.ComposedDpEvent(

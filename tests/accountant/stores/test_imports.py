@@ -12,6 +12,7 @@ from reopened import imported
 
 from accountant import Accountant, Budget, Place
 from accountant.rules.clock import wall
+from accountant.rules.rule import Rule
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger, read_ledger
@@ -117,3 +118,16 @@ def test_what_was_imported_before_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="imported: exists already"):
         import_ledger(file, tmp_path / "ledger.db", "ann", "moved")
     assert (file.read_bytes(), former.read_bytes()) == (text, b"an earlier one")
+
+
+def test_rules_whose_promise_does_not_hold_are_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No ledger of this library has them; a file may be somebody else's work."""
+    monkeypatch.setattr("accountant.accountant.check_reach", lambda *_: None)
+    rules = Rule(Budget(1.0), tenant="a", reached_by=()), Rule(Budget(1.0), tenant="b", reached_by=("a",))
+    Accountant(Budget(1.0), rules=rules).export(tmp_path / "ledger.json")
+    with pytest.raises(ValueError, match="do not fit the budget together"):
+        import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db", "ann", "moved")
+    with pytest.raises(ValueError, match="holds no ledger"):
+        open_store(tmp_path / "ledger.db")

@@ -1,10 +1,11 @@
 import functools
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
+import sympy as sp
 
 from accountant import Simulation
 from algorithms import CascadeUCBRR, CUCBBatch, simulate
@@ -269,9 +270,8 @@ def test_a_theorem_elsewhere_is_about_no_other_structure():
     assert not bound.covers(failing)
 
 
-@pytest.mark.few(22)
-@pytest.mark.parametrize("name", sorted(BOUNDS))
-def test_every_bound_says_which_of_its_terms_is_largest(name):
+def instance_of(name):
+    """Return an instance that the bound of a learner is about."""
     family = {**learners, **linear_learners, **contextual_learners}[name].family
     problem = {
         "bandit": SemiBandit(Arms(3), [0.2, 0.5, 0.9]),
@@ -282,7 +282,55 @@ def test_every_bound_says_which_of_its_terms_is_largest(name):
         "linear": LinearBandit(np.eye(3), np.eye(3)[0], 0.0, 100, "signs"),
         "contextual": LinearContexts(np.eye(3)[0], 4),
     }[family]
-    instance = Instance(problem, 2.0, 1000)
+    return Instance(problem, 2.0, 1000)
+
+
+POINT = {"Delta": 0.6, "Delta_max": 0.8, "rho": 4 / 3, "theta": 0.1, "l": 3.0, "t": 20.0}
+"""Where expressions are evaluated in symbols that an instance has no values of; others are numbers from 2 on."""
+
+LONG = {
+    (f"dp-dpe-{model}", part)
+    for model in ("central", "local", "shuffle")
+    for part in ("constant", "begun", "remainder")
+}
+"""Sums of seconds; that of dpe is the same but for the noise."""
+
+
+def statements(name, stated, bound):
+    """Yield all expressions of a bound, its proof and its theorem elsewhere, with their values, and all settings."""
+    instance = replace(instance_of(name), horizon=10**6)
+    for field in fields(stated):
+        value = getattr(stated, field.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            each = part[1] if isinstance(part, tuple) else part  # of a definition: what it stands for
+            if is_dataclass(each):
+                yield from statements(name, each, each if field.name == "elsewhere" else bound)
+            elif isinstance(each, float | bool):
+                yield field.name, each
+            elif isinstance(each, sp.Expr) and (name, field.name) not in LONG:
+                named = [each, *(definition for _, definition in bound.definitions)]
+                symbols = {symbol.name for expression in named for symbol in expression.free_symbols}
+                unknown = sorted(symbols - {symbol.name for symbol in bound.values(instance)})
+                point = {symbol: POINT.get(symbol, 2.0 + 0.3 * i) for i, symbol in enumerate(unknown)}
+                yield field.name, bound.value_of(each, instance, **point)
+
+
+def test_statements_of_theorems_are_as_recorded(snapshot):
+    """No constant of a bound, or of what a proof says of a learner, changes unseen; that they are right, others say.
+
+    A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code.
+    """
+    lines = [
+        f"{name}: " + "; ".join(f"{what} {value:.6g}" for what, value in statements(name, bound, bound))
+        for name, bound in sorted(BOUNDS.items())
+    ]
+    assert "\n".join(lines) == snapshot
+
+
+@pytest.mark.few(22)
+@pytest.mark.parametrize("name", sorted(BOUNDS))
+def test_every_bound_says_which_of_its_terms_is_largest(name):
+    instance = instance_of(name)
     whole = BOUNDS[name].evaluate(instance)
     _, largest = BOUNDS[name].dominant(instance)
     assert 0 < largest <= whole * (1 + 1e-12)

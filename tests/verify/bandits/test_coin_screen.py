@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from tests.verify.bandits.late_rounds import HONEST, LEAKS, late_leak
 from verify import PlainBandit, verify
-from verify.bandits.coin_screen import CoinScreen, screen_rounds
+from verify.bandits.coin_screen import _SIZE, CoinScreen, screen_rounds
 from verify.bandits.paired_runs import PairedPlayer
 from verify.conduct.effort import EFFORTS
 
@@ -56,6 +58,13 @@ def test_the_report_names_the_rounds_changed_and_played() -> None:
     assert "were tested (rounds 1 to 21)" in said
     # 2 of 32 changed runs on each pair of rows
     assert "by any factor on actions of probability below 6.25 %" in said
+
+
+def test_the_least_factor_is_that_of_two_estimates_of_one_half() -> None:
+    """From 16 changed and 112 other runs on each of 4 pairs of rows; ln of an estimate of 1/2 has variance 1/n."""
+    screened = CoinScreen([], 32, 512, 4)
+    assert screened.smallest_share == 2 / 16
+    assert math.log(screened.smallest_factor) ** 2 / _SIZE.near_caution**2 == pytest.approx(1 / 16 + 1 / 112)
 
 
 @pytest.mark.slow

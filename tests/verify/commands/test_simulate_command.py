@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -209,3 +210,12 @@ def test_a_name_that_no_file_has_is_refused_by_its_option(tmp_path, run):
     assert code == 2
     assert "--output " in said
     assert "cannot be written (" in said
+
+
+def test_a_users_code_runs_in_a_process_of_its_own(run, tmp_path):
+    file, process = tmp_path / "mine.py", tmp_path / "process"
+    note = f"import os; open({str(process)!r}, 'w').write(str(os.getpid()))"
+    file.write_text(MINE.replace("self.t += 1", f"self.t += 1; {note}"))
+    code, _, _ = run(f"{file}:ucb", "--horizon", "10", "--runs", "1", "--json")
+    assert code == 0
+    assert int(process.read_text()) != os.getpid()

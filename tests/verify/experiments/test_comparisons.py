@@ -74,6 +74,15 @@ def test_what_a_rule_says(rule, holds):
     assert seen.words
 
 
+def test_doublings_are_of_the_rounds():
+    rounds = np.arange(100, 10_001, 100)
+    regret = 0.1 * rounds[:, np.newaxis] * np.ones(2)
+    runs = SimulatedRuns(Trace(rounds, regret, regret, 1.0), "a", "b", "replace one")
+    said = comparisons.logarithmic("it")({"it": [(0.0, runs)]}).words
+    assert said.startswith("it: the last doubling of the rounds adds 500 ")
+    assert " the one before 250 " in said
+
+
 def test_what_is_equal_is_not_told_apart():
     values = np.array([1.0, 2.0])
     assert comparisons.is_larger(values, values) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -10,14 +11,22 @@ import pytest
 
 from algorithms.blocks import Processes
 from algorithms.problems import SettingError
+from algorithms.simulate import Trace
 from verify.experiments.experiment import PaperTable, Size
 from verify.experiments.named_experiments import experiments, named_experiments
 from verify.experiments.reproduce import Reproduced
 from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.run_all import run_all
+from verify.experiments.simulated_runs import SimulatedRuns
 from verify.subjects.resolve import every_learner
 
 TINY = Size(20, 2, 2)
+
+
+@functools.cache
+def tiny_lines(name):
+    """Return the lines of an experiment at the tiny size."""
+    return experiments[name].lines(TINY)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +45,7 @@ def test_no_name_is_not_the_beginning_of_all():
 @pytest.mark.parametrize("name", experiments)
 def test_an_experiment_runs_and_reports(name, store):
     experiment = experiments[name]
-    lines = experiment.lines(TINY)
+    lines = tiny_lines(name)
     results = run_all(lines, store, executor=Processes(1), progress=lambda share, doing: None)
     content = experiment.content(results, lines) if isinstance(experiment, PaperTable) else None
     if content is not None:
@@ -50,7 +59,7 @@ def test_an_experiment_runs_and_reports(name, store):
 
 @pytest.mark.parametrize("name", experiments)
 def test_published_learners_are_marked_and_false_ones_have_their_twin(name):
-    lines = experiments[name].lines(TINY)
+    lines = tiny_lines(name)
     played = {line.points[0][1].learner for line in lines}
     assert len({line.name for line in lines}) == len(lines)
     for line in lines:
@@ -60,6 +69,22 @@ def test_published_learners_are_marked_and_false_ones_have_their_twin(name):
         )
         if line.role == "published" and entry.as_printed.startswith("FALSE"):
             assert entry.certified_form in played
+
+
+@pytest.mark.parametrize("name", experiments)
+def test_statements_are_of_lines_that_are_drawn(name):
+    """Each is judged on made-up runs by the names of the lines alone."""
+    rounds = np.unique(np.geomspace(1, 10_000, 60).round()).astype(np.int64)
+    further = {"communication": {"reals": 9.0}, "best": [0, 1], "recommended": [[0, 1], [0, 2]]}
+
+    def runs(value):
+        regret = np.sqrt(rounds / (1.0 + value))[:, np.newaxis] * [1.0, 2.0]
+        trace = Trace(rounds, regret, 2.0 * rounds[:, np.newaxis] - regret, 1.0)
+        return SimulatedRuns(trace, "a", "b", "replace one", further=further)
+
+    lines = tiny_lines(name)
+    drawn = {line.name: [(value, runs(value)) for value, _ in line.points] for line in lines}
+    assert all(statement.judge(drawn).words for statement in experiments[name].statements)
 
 
 def test_paper_sizes_are_those_that_the_words_state_and_quick_ones_no_larger():

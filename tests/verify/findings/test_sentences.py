@@ -34,6 +34,7 @@ from verify.findings.sentences import Basis, Sentence, confident, exact, observe
         ("ε ≥ 1", Basis.CONFIDENT, {"confidence": 0.95}, "must state its confidence"),
         ("ε ≥ 1 (95 % confidence)", Basis.CONFIDENT, {"confidence": 0.99}, "must state its confidence"),
         ("ε ≥ 1 (95 % confidence)", Basis.CONFIDENT, {}, "must state its confidence"),
+        ("ε ≥ 1 (101 % confidence)", Basis.CONFIDENT, {"confidence": 1.01}, "must state its confidence"),
         ("seen once", Basis.OBSERVED, {"draws": 12}, "must state its number of draws"),
         ("seen in 12 draws", Basis.OBSERVED, {}, "must state its number of draws"),
     ],

@@ -1,8 +1,10 @@
 """A first look says what is wrong with a function before anything is tested, and nothing of one that is in order."""
 
+import itertools
 import random
 import re
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ import pytest
 from mechanisms import Interval
 from verify import AnyTwo, SubjectError, verify
 from verify.functions.function_subject import FunctionSubject
-from verify.functions.probe import NoOutput, probe
+from verify.functions.probe import NoOutput, glance, probe
 from verify.functions.runs import FunctionRuns
+from verify.neighbouring.adjacency import Pair
 
 SPACE = AnyTwo(Interval(0, 1))
 OWN = np.random.default_rng(7)
@@ -197,3 +200,18 @@ def test_what_hardly_ever_returns_something_is_tested(seed):
 
     result = verify(name_and_shame, epsilon=1.0, neighbours=Interval(0, 1), samples=20_000, seed=seed)
     assert result.details["black_box"]["trials"] > 0
+
+
+@pytest.mark.parametrize("varies", [False, True])
+def test_outputs_of_long_calls_differ_for_certain_only_if_none_varies(varies):
+    """Two calls on either data set, and no more where they take so long."""
+    calls = itertools.count()
+
+    def slow(data, rng):
+        time.sleep(0.12)
+        return 5.0 if data > 0.5 else float(next(calls) if varies else 0)
+
+    subject = FunctionSubject("subject", slow, SPACE, None, takes_gate=False, takes_lanes=False)
+    seen = glance(FunctionRuns(subject, False), Pair(np.array(0.0), np.array(1.0)), 0, 60.0)
+    assert seen is not None
+    assert (seen.unlike is None) is varies

@@ -205,6 +205,30 @@ def test_what_a_function_imports_is_followed_whether_or_not_it_ran(tmp_path: Pat
         assert found[0].where.endswith("peeks_of_test.py:2")
 
 
+def test_the_installed_package_of_a_learner_is_its_authors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other installed packages are left out; one that holds a class of the learner's may peek like any code of its."""
+    folder = tmp_path / "site-packages"
+    for package in ("installed_of_test", "other_of_test"):
+        (folder / package).mkdir(parents=True)
+        (folder / package / "__init__.py").touch()
+        (folder / package / "peeks.py").write_text("def peek(feedback):\n    return feedback._values\n")
+    (folder / "installed_of_test/learner.py").write_text(
+        "from installed_of_test import peeks\n"
+        "from other_of_test import peeks as others\n"
+        "class Peeks:\n"
+        "    def act(self): ...\n"
+        "    def observe(self, feedback):\n"
+        "        peeks.peek(feedback), others.peek(feedback)\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    (found,) = private_attribute_uses(importlib.import_module("installed_of_test.learner").Peeks())
+    assert found.where.endswith("installed_of_test/peeks.py:2")
+    for name in [name for name in sys.modules if name.startswith(("installed_of_test", "other_of_test"))]:
+        del sys.modules[name]
+
+
 def test_code_in_modules_with_names_of_this_librarys_is_the_authors(tmp_path: Path) -> None:
     """A user's module counts as the user's code even if it is named like one of the library (`mechanisms.laplace`)."""
     (tmp_path / "mechanisms").mkdir()

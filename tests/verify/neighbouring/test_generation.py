@@ -66,3 +66,8 @@ def test_a_climb_among_pairs_that_are_none_ends():
 
     climb(Sparse(), Looks(10_000), 40, 0)
     assert len(tries) <= 3 * _TRIES * 40  # a filter tries three times
+
+
+def test_with_draws_enough_a_pair_is_shrunk_to_the_least_that_tells():
+    found = shrink(SPACE, Looks(100_000), 16.0, 200, 1)
+    assert found.data.tolist() == [16.0, 16.0, 16.0]  # one number for all three is plainer than others

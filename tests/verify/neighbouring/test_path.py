@@ -66,3 +66,9 @@ def test_pairs_that_are_listed_have_no_path_between_others() -> None:
     with pytest.raises(NotNeighbours):
         adjacency.check(Pair(along.at(0), along.at(1)))
     assert first_change(along, lambda data: float(data[0]), adjacency) is None
+
+
+def test_whole_numbers_have_no_path_where_a_step_of_one_is_too_far() -> None:
+    """In a box they may be given, too."""
+    assert path(Within(Box(0, 9, 2), l1=0.5), np.array([0, 0]), np.array([3, 1])) is None
+    assert path(Within(Box(0, 9, 2), l1=1.0), np.array([0, 0]), np.array([3, 1])) is not None

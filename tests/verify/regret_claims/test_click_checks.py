@@ -172,6 +172,17 @@ def test_no_epsilon_is_too_small_or_too_large(epsilon):
     ] == []
 
 
+def test_estimates_are_held_against_their_law_at_every_power_of_two(monkeypatch):
+    noted = set()
+
+    def note_counts(run, count, here, off, radius):
+        noted.update(count[here].tolist())
+
+    monkeypatch.setattr(ClickRun, "note_radii", note_counts)
+    checks("cascade-ucb-rr", horizon=40)
+    assert noted == {1, 2, 4, 8, 16, 32}
+
+
 @pytest.mark.slow
 def test_another_order_is_legal():
     assert violated("cascade-ucb-rr", FirstMostDisplayed) == []

@@ -49,6 +49,19 @@ def test_the_true_learner_passes(epsilon):
     assert not any(check.violated for check in found)
 
 
+def test_no_value_is_held_against_its_law_twice(monkeypatch):
+    """The first play is a value of its own, and then all of the second count of one."""
+    noted = []
+
+    def note_counts(run, count, here, off, radius):
+        noted.extend((lane, arm, count[lane, arm]) for lane, arm in zip(*np.nonzero(here), strict=True))
+
+    monkeypatch.setattr(EpisodeRun, "note_radii", note_counts)
+    checks(played=replace(PLAYED, horizon=24))
+    assert {count for _, _, count in noted} >= {1, 2, 4}
+    assert len(set(noted)) == len(noted)
+
+
 @pytest.mark.slow
 def test_the_report_has_the_proof():
     report = regret(NAME, horizon=600, runs=8)

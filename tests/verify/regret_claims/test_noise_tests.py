@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from verify.regret_claims.noise_tests import RandomizedTruth, p_value
+from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth, p_value
 
 
 @pytest.mark.parametrize("messages", [300, 300_000, 300_000_000])
@@ -22,3 +22,20 @@ def test_messages_as_untrue_as_is_known_are_right_however_many_there_were(messag
 )
 def test_the_mean_of_e_values_is_one(logs, p):
     assert p_value(logs) == pytest.approx(p)
+
+
+def test_flips_are_told_for_either_value():
+    truth = RandomizedTruth(0.25)
+    truth.add(np.array([True, False, False, False, True]), np.array([0.0, 0.0, 0.0, 0.0, 1.0]))
+    assert truth.description == (
+        "flipped: 25 % of 4 messages with value 0 and 100 % of 1 messages with value 1; by the theorem 25 %"
+    )
+
+
+def test_noise_is_told_in_its_scale():
+    noise = AdditiveNoise("Laplace", 2.0)
+    assert noise.description == "nothing was released"
+    noise.add(np.array([1.0, -1.5, 4.2, -9.0]))
+    assert noise.description == (
+        "4 releases: mean -0.662 Laplace scales; 0.75 beyond 0.7, 0.5 beyond 2, 0.25 beyond 4"
+    )

@@ -59,6 +59,18 @@ def test_local_privacy_costs_the_square():
     assert square < exponents[-1] < 0.8 * square
 
 
+@pytest.mark.parametrize(("make", "rounds"), [(CUCBLDPBit, 32_768), (CUCBBatch, 1 << 30)])
+def test_without_a_bound_all_is_played_that_can_be(make, rounds, monkeypatch):
+    """A learner that holds its actions is played far longer."""
+
+    def played(make, instance, **_):
+        raise ProblemError(f"{instance.horizon} rounds")
+
+    monkeypatch.setattr("verify.regret_claims.scaling.simulated_regret", played)
+    with pytest.raises(ProblemError, match=rf"^{rounds} rounds"):
+        fit_scaling(make, "epsilon", (0.25, 0.5, 1.0))
+
+
 def test_learners_of_single_arms_have_a_size_of_one():
     with pytest.raises(ProblemError, match="one arm at a time"):
         fit_scaling(DPBandit, "size", (1, 2, 3), runs=8)

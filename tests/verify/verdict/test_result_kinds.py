@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from importlib import import_module
 
 import pytest
@@ -19,6 +20,19 @@ def test_a_format_names_the_class_that_writes_it_and_the_function_that_shows_it(
     assert written_as == import_module(module).FORMAT
     assert issubclass(getattr(import_module(module), name), FromJson)
     assert callable(getattr(import_module(document), document.rpartition(".")[2]))
+
+
+def test_when_a_result_was_made_makes_no_other_of_it() -> None:
+    """But of one with a verdict, and of a proof, whoever compares them wants to know of what code they are."""
+    dated = set()
+    for result, _ in KINDS.values():
+        module, _, name = result.partition(":")
+        (provenance,) = (
+            each for each in fields(getattr(import_module(module), name)) if each.name == "provenance"
+        )
+        if provenance.compare:
+            dated.add(name)
+    assert dated == {"Verification", "Certificate"}
 
 
 def test_what_is_read_is_shown_as_what_was_written() -> None:
