@@ -232,7 +232,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         self.check_open()
         if isinstance(domain, type) or not hasattr(domain, "check"):
             raise ParameterError(
-                f"domain={domain!r}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
+                f"domain = {domain!r}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
             )
         domain, assumptions = examine_value(domain)
         if assumptions:
@@ -646,7 +646,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         """
         place = calling_place()
         if not isinstance(reason, str) or not reason.strip():
-            raise ParameterError(f"reason={reason!r}: must say where and why the value is published")
+            raise ParameterError(f"reason = {reason!r}: must say where and why the value is published")
         self.check_open()
         check_owner(self, private)
         with self._charging:
@@ -830,7 +830,7 @@ _MOST_CHARGES = 64
 def _milliseconds(seconds: float) -> int:
     if positive("seconds", seconds) > LONGEST:
         raise ParameterError(
-            f"seconds={seconds!r}: must be at most {LONGEST:g}; leave it out for no deadline"
+            f"seconds = {seconds!r}: must be at most {LONGEST:g}; leave it out for no deadline"
         )
     return math.ceil(1_000 * float(seconds))
 
@@ -872,7 +872,7 @@ def _stored_draw(keep: Callable[[bytes], npt.NDArray[Any]], answer: bytes | None
 def _decode_answer(answer: bytes, request: str | None) -> npt.NDArray[Any]:
     if answer == _FAILED:
         raise KeyUsed(
-            f"request={request!r}: its draw failed after it was charged, and may have been seen; another release needs "
+            f"request = {request!r}: its draw failed after it was charged, and may have been seen; another release needs "
             "a key of its own"
         )
     outputs: npt.NDArray[Any] = np.load(io.BytesIO(answer.removeprefix(_DRAW)), allow_pickle=False)

@@ -40,15 +40,15 @@ class Budget:
             given = getattr(self, name)
             number = real(name, given)
             if number != given:
-                raise ParameterError(f"{name}={given!r}: a budget is a float, and this is none exactly")
+                raise ParameterError(f"{name} = {given!r}: a budget is a float, and this is none exactly")
             object.__setattr__(self, name, number)
         if not self.epsilon >= 0:
-            raise ParameterError(f"epsilon={self.epsilon!r}: a budget's epsilon must be at least 0")
+            raise ParameterError(f"epsilon = {self.epsilon!r}: a budget's epsilon must be at least 0")
         if not 0 <= self.delta <= 1:
-            raise ParameterError(f"delta={self.delta!r}: a budget's delta must be in [0, 1)")
+            raise ParameterError(f"delta = {self.delta!r}: a budget's delta must be in [0, 1)")
         if self.delta == 1.0 and not math.isinf(self.epsilon):
             raise ParameterError(
-                f"delta={self.delta!r}: a budget's delta must be below 1, as everything is ({self.epsilon:g}, 1)-"
+                f"delta = {self.delta!r}: a budget's delta must be below 1, as everything is ({self.epsilon:g}, 1)-"
                 "differentially private; a budget that limits nothing is Budget.unlimited()"
             )
 

@@ -47,14 +47,16 @@ def composition_named(words: str) -> Composition:
     """
     known = compositions_by_word()
     if not isinstance(words, str):
-        raise ParameterError(f"composition={words!r}: must be text, such as 'zcdp' or 'renyi, failures=0.1'")
+        raise ParameterError(
+            f"composition = {words!r}: must be text, such as 'zcdp' or 'renyi, failures=0.1'"
+        )
     name, *given = (part.strip() for part in words.split(","))
     theorem: Any = known.get(_plain(name)) or (
         COMPOSITIONS.get(name) if name != PlannedComposition.name else None
     )
     if theorem is None:
         raise ParameterError(
-            f"composition={words!r}: must be one of {', '.join(known)}, settings after a comma"
+            f"composition = {words!r}: must be one of {', '.join(known)}, settings after a comma"
         )
     settings: dict[str, Any] = {}
     for each in given:
@@ -63,12 +65,12 @@ def composition_named(words: str) -> Composition:
             settings[key.strip()] = float(number)
         except ValueError:
             raise ParameterError(
-                f"composition={words!r}: {each!r} must be name=number, such as failures=0.1"
+                f"composition = {words!r}: {each!r} must be name=number, such as failures=0.1"
             ) from None
     try:
         found: Composition = theorem(**settings)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"composition={words!r}: {error}") from None
+        raise ParameterError(f"composition = {words!r}: {error}") from None
     return found
 
 

@@ -56,7 +56,7 @@ class Provenance:
         date = read.text("date")
         if date and not _is_date(date):
             raise JsonError(
-                f"date={date[:40]!r}: must be a time in UTC like 2026-01-31T12:00:00+00:00, or empty"
+                f"date = {date[:40]!r}: must be a time in UTC like 2026-01-31T12:00:00+00:00, or empty"
             )
         return cls(date, read.text_mapping("versions"), read.text_mapping("digests"))
 

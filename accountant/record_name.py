@@ -59,7 +59,7 @@ def canonical_name(name: object, parameter: str = "record") -> int | str:
         return str(name)
     if type(name) is not str:  # subclasses may be equal to others, and bools are
         raise ParameterError(
-            f"{parameter}={name!r}: must be an int or a str, so that the ledger can be saved"
+            f"{parameter} = {name!r}: must be an int or a str, so that the ledger can be saved"
         )
     check_length(parameter, name)
     text = name if _PLAIN.fullmatch(name) else _visible_name(name, parameter)
@@ -80,7 +80,7 @@ def _visible_name(name: str, parameter: str) -> str:
     if text != nearest or not nearest:
         instead = f"; say {nearest!r}" if nearest else ""
         raise ParameterError(
-            f"{parameter}={name!r}: must be visible characters with single blanks (U+0020) between them, so that "
+            f"{parameter} = {name!r}: must be visible characters with single blanks (U+0020) between them, so that "
             f"no two names look the same{instead}"
         )
     return text
@@ -105,5 +105,5 @@ def check_length(parameter: str, name: int | str) -> None:
     if long:
         words = f"{name[:40]!r}..." if isinstance(name, str) else "an int"
         raise ParameterError(
-            f"{parameter}={words}: must have at most {LONGEST_NAME} characters as JSON, so that the ledger can be saved"
+            f"{parameter} = {words}: must have at most {LONGEST_NAME} characters as JSON, so that the ledger can be saved"
         )

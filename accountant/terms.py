@@ -58,11 +58,11 @@ class Terms:
         """
         if saved["composition"] not in COMPOSITIONS:
             raise ParameterError(
-                f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}"
+                f"composition = {saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}"
             )
         relation = Neighbouring.from_name(saved.get("neighbours", Neighbouring.REPLACE_ONE))
         if relation is not Neighbouring.REPLACE_ONE:
-            raise ParameterError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
+            raise ParameterError(f"neighbours = {relation.value!r}: an accountant's must be 'replace one'")
         return cls(
             Budget.from_list(saved["budget"]),
             COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),

@@ -51,7 +51,7 @@ def check_gate(gate: object, model: str, learner: str) -> None:
         hold many records, and one of another model than ``"shuffle"`` knows no shuffler.
     """
     if isinstance(gate, type) or not all(hasattr(gate, name) for name in _GATE):
-        raise ParameterError(f"gate={gate!r}: must be a gate, such as an Accountant or a Simulation")
+        raise ParameterError(f"gate = {gate!r}: must be a gate, such as an Accountant or a Simulation")
     trust = getattr(gate, "trust", None)
     if model != "shuffle" and trust is Trust.SHUFFLE:
         raise TrustViolation(

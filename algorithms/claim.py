@@ -104,7 +104,7 @@ class ClaimForm:
         if not isinstance(self.view, View):
             names = [f"View.{view.name}" for view in View]
             raise ParameterError(
-                f"view={self.view!r}: must be a View{_suggestion(self.view, names)}; one of {', '.join(names)}"
+                f"view = {self.view!r}: must be a View{_suggestion(self.view, names)}; one of {', '.join(names)}"
             )
         _check_seen(self.model, self.view)
         _check_common(self)
@@ -168,13 +168,13 @@ class Claim:
         _check_common(self)
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
-                raise ParameterError(f"{name}={value!r}: must be a number")
+                raise ParameterError(f"{name} = {value!r}: must be a number")
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
             raise ParameterError(
-                f"epsilon={self.epsilon!r}: a claim's epsilon must be a finite number above 0"
+                f"epsilon = {self.epsilon!r}: a claim's epsilon must be a finite number above 0"
             )
         if not 0 <= self.delta < 1:
-            raise ParameterError(f"delta={self.delta!r}: a claim's delta must be in [0, 1)")
+            raise ParameterError(f"delta = {self.delta!r}: a claim's delta must be in [0, 1)")
         if self.composition != "":
             _check_composition(self.composition, Budget(self.epsilon, self.delta))
 
@@ -193,7 +193,7 @@ class Claim:
 def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:
     if type(value) is not str or value not in known:
         listed = ", ".join(map(repr, known))
-        raise ParameterError(f"{name}={value!r}: must be one of {listed}{_suggestion(value, known)}")
+        raise ParameterError(f"{name} = {value!r}: must be one of {listed}{_suggestion(value, known)}")
 
 
 def _check_seen(model: Model, view: View) -> None:
@@ -210,7 +210,7 @@ def _check_composition(composition: str, budget: Budget) -> None:
         theorem.check(budget)
     except ValueError as error:
         raise ParameterError(
-            f"composition={composition!r}: cannot keep ({budget.epsilon:g}, {budget.delta:g}): {error}"
+            f"composition = {composition!r}: cannot keep ({budget.epsilon:g}, {budget.delta:g}): {error}"
         ) from None
 
 
@@ -219,14 +219,14 @@ def _check_common(claim: ClaimForm | Claim) -> None:
     if not isinstance(claim.neighbours, Neighbouring):
         names = [f"Neighbouring.{relation.name}" for relation in Neighbouring]
         raise ParameterError(
-            f"neighbours={claim.neighbours!r}: must be a Neighbouring; one of {', '.join(names)}"
+            f"neighbours = {claim.neighbours!r}: must be a Neighbouring; one of {', '.join(names)}"
         )
     if type(claim.differ) is not str:
         raise ParameterError(
-            f"differ={claim.differ!r}: must say in words how two neighbouring data sets differ"
+            f"differ = {claim.differ!r}: must say in words how two neighbouring data sets differ"
         )
     if type(claim.comment) is not str:
-        raise ParameterError(f"comment={claim.comment!r}: must be a text")
+        raise ParameterError(f"comment = {claim.comment!r}: must be a text")
 
 
 def _suggestion(value: Any, known: Sequence[str]) -> str:

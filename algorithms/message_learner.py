@@ -177,7 +177,7 @@ class MessageLearner(HorizonLearner[StructureType]):
         own = self.waiting.find(ticket)
         if not isinstance(self.gate, Accountant):
             raise ParameterError(
-                f"gate={self.gate!r}: must be an Accountant, to receive what others have drawn"
+                f"gate = {self.gate!r}: must be an Accountant, to receive what others have drawn"
             )
         received = self.gate.receive(question.mechanism, message, question.domain, record)
         self.hear(question.about, received)

@@ -151,15 +151,15 @@ def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
     """Raise `ValueError` unless there is something to simulate."""
     for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
         if value < 1:
-            raise ParameterError(f"{name}={value!r}: must be at least 1")
+            raise ParameterError(f"{name} = {value!r}: must be at least 1")
     if runs * checkpoints > _MOST_RESULTS:
         raise ParameterError(
-            f"runs={runs!r}, checkpoints={checkpoints!r}: their product must be at most {_MOST_RESULTS:,}, for as many "
+            f"runs = {runs!r}, checkpoints = {checkpoints!r}: their product must be at most {_MOST_RESULTS:,}, for as many "
             "results are kept"
         )
     check_horizon(horizon)
     if seed < 0:
-        raise ParameterError(f"seed={seed!r}: must be at least 0")
+        raise ParameterError(f"seed = {seed!r}: must be at least 0")
 
 
 def work_description(

@@ -150,7 +150,7 @@ class OpenActions:
         self.open = numbers[kept], words[kept], actions[kept]
 
     def _refuse(self, name: object, why: str) -> NoReturn:
-        raise TicketRefused(f"ticket={str(name)!r}: {why}; open tickets are those in `learner.tickets`")
+        raise TicketRefused(f"ticket = {str(name)!r}: {why}; open tickets are those in `learner.tickets`")
 
 
 class TicketedLearner:

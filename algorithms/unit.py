@@ -142,7 +142,7 @@ def named_unit(words: str) -> Unit:
         If it is none, or no text.
     """
     if not isinstance(words, str):
-        raise ParameterError(f"unit={words!r}: must be {VOCABULARY}, in words")
+        raise ParameterError(f"unit = {words!r}: must be {VOCABULARY}, in words")
     return checked_unit(words)
 
 
@@ -163,6 +163,6 @@ def checked_unit(unit: object) -> Unit:
     if person is not None:
         return OnePerson(None if person[1] is None else int(person[1]))
     raise ParameterError(
-        f"unit={unit!r}: must be {VOCABULARY} (ONE_REPORT, OnePerson(rounds=N) or OnePerson()); what a record stands "
+        f"unit = {unit!r}: must be {VOCABULARY} (ONE_REPORT, OnePerson(rounds=N) or OnePerson()); what a record stands "
         "for beyond that is a comment"
     )

@@ -308,7 +308,7 @@ def library_package(package: str) -> None:
     """
     folder = os.path.dirname(os.path.dirname(sys.modules[package].__file__ or ""))
     if folder != os.path.dirname(os.path.dirname(__file__)):
-        raise ValueError(f"package={package!r}: must be one of this library")
+        raise ValueError(f"package = {package!r}: must be one of this library")
     for name, module in list(sys.modules.items()):
         if name == package or name.startswith(package + "."):
             _modules.append((module, {n: v for n, v in vars(module).items() if _is_bound_once(v)}))

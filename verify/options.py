@@ -231,7 +231,7 @@ class Options:
                 number = facts.reads(value)  # of a fraction, or a number of NumPy's
                 if number != value:  # rounded, it would be another claim
                     raise ParameterError(
-                        f"{name}={value!r}: must be a float exactly; {number!r} is the nearest"
+                        f"{name} = {value!r}: must be a float exactly; {number!r} is the nearest"
                     )
                 object.__setattr__(self, name, number)
         if self.bets and self.floating_point:

@@ -52,10 +52,10 @@ def audit(
     """
     if budget is not None:
         if not 0 <= budget < math.inf:
-            raise ParameterError(f"budget={budget!r}: must be a finite number of at least 0")
+            raise ParameterError(f"budget = {budget!r}: must be a finite number of at least 0")
         if question.quantity != "epsilon":
             raise ParameterError(
-                f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
+                f"budget = {budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
             )
     with deadline(time_limit):
         most = find_worst_group(releases, question, every_theorem=True)

@@ -34,11 +34,13 @@ class AuditQuestion:
 
     def __post_init__(self) -> None:
         if (self.delta is None) == (self.epsilon is None):
-            raise ParameterError(f"epsilon={self.epsilon!r}, delta={self.delta!r}: exactly one must be given")
+            raise ParameterError(
+                f"epsilon = {self.epsilon!r}, delta = {self.delta!r}: exactly one must be given"
+            )
         if self.delta is not None and not 0 <= self.delta < 1:
-            raise ParameterError(f"delta={self.delta!r}: must lie in [0, 1)")
+            raise ParameterError(f"delta = {self.delta!r}: must lie in [0, 1)")
         if self.epsilon is not None and not 0 <= self.epsilon < math.inf:
-            raise ParameterError(f"epsilon={self.epsilon!r}: must be a finite number of at least 0")
+            raise ParameterError(f"epsilon = {self.epsilon!r}: must be a finite number of at least 0")
 
     @property
     def quantity(self) -> str:

@@ -77,7 +77,7 @@ def calibrate(
         is enough, or none was proved to be within the time limit.
     """
     if not 0 <= epsilon <= MOST_EPSILON:
-        raise ParameterError(f"epsilon={epsilon!r}: must be a number from 0 to {MOST_EPSILON:g}")
+        raise ParameterError(f"epsilon = {epsilon!r}: must be a number from 0 to {MOST_EPSILON:g}")
     if epsilon == 0 == delta:
         raise ParameterError("epsilon=0.0: must be above 0 at delta=0, as no noise hides everything")
     target = f"epsilon={epsilon:g} at delta={delta:g}"
@@ -108,7 +108,7 @@ def calibrate_advantage(
         be within the time limit.
     """
     if not 0 < advantage < 1:
-        raise ParameterError(f"advantage={advantage!r}: must lie in (0, 1)")
+        raise ParameterError(f"advantage = {advantage!r}: must lie in (0, 1)")
     target = f"advantage={advantage:g}"
     goal = _Goal(target, lambda at: least_noise(at, 0.0, advantage), AuditQuestion(epsilon=0.0), advantage)
     return _calibrate_to_goal(releases, goal, delta, time_limit)
@@ -158,7 +158,7 @@ class _Goal:
 
 def _calibrate_to_goal(releases: Releases, goal: _Goal, delta: float, time_limit: float) -> Calibration:
     if not 0 <= delta < 1:
-        raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
+        raise ParameterError(f"delta = {delta!r}: must lie in [0, 1)")
     try:
         with deadline(time_limit):
             limit = time_limit_text()

@@ -56,9 +56,9 @@ def _open_target(path: Path, mode: int) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     folder = target.parent
     if target.is_dir() or not folder.is_dir():
-        raise ParameterError(f"path={str(path)!r}: must be a file in a folder that exists")
+        raise ParameterError(f"path = {str(path)!r}: must be a file in a folder that exists")
     if target.is_file() and is_sqlite(target):
-        raise ParameterError(f"path={str(path)!r}: must not be an SQLite database: a ledger would be lost")
+        raise ParameterError(f"path = {str(path)!r}: must not be an SQLite database: a ledger would be lost")
     partial = folder / f"{target.name}.{secrets.token_hex(8)}.partial"
     try:
         with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb") as file:

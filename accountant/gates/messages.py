@@ -47,10 +47,10 @@ def checked_message(mechanism: Mechanism, message: npt.ArrayLike, shape: tuple[i
     except ValueError:  # lists of different lengths
         found = np.asarray(None)
     if found.dtype.kind not in kinds or found.shape not in (shape, shape[1:]):
-        raise ParameterError(f"message={message!r}: must be {shape[-1]} {words}")
+        raise ParameterError(f"message = {message!r}: must be {shape[-1]} {words}")
     outputs = found.reshape(shape)
     with np.errstate(over="ignore"):
         likely = mechanism.log_density(outputs, np.zeros(shape, dtype=np.int64))
     if not np.isfinite(likely).all():
-        raise ParameterError(f"message={message!r}: is nothing that {type(mechanism).__name__} outputs")
+        raise ParameterError(f"message = {message!r}: is nothing that {type(mechanism).__name__} outputs")
     return outputs

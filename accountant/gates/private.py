@@ -189,12 +189,12 @@ class Private:
         if (into is None) == (stability is None):
             raise ParameterError("map needs exactly one of `into` (a domain) and `stability` (a number)")
         if not callable(function):
-            raise ParameterError(f"function={function!r}: must be a transformation or callable")
+            raise ParameterError(f"function = {function!r}: must be a transformation or callable")
         self._gate.operates(self, stability)
         if stability is not None:
             self._check_number("mapped by a Lipschitz function")
             if not 0 <= stability < math.inf:
-                raise ParameterError(f"stability={stability!r}: must be a finite number, at least 0")
+                raise ParameterError(f"stability = {stability!r}: must be a finite number, at least 0")
         declared = declared_function(function)
         if into is not None:
             own, assumptions = self._gate.examine(into)

@@ -97,10 +97,10 @@ class PrivateStream:
 
     def __init__(self, gate: Gate, counter: BandedCounter | BufferedCounter, size: int) -> None:
         if not isinstance(counter, BandedCounter | BufferedCounter):
-            raise ParameterError(f"counter={counter!r}: must be a BandedCounter or a BufferedCounter")
+            raise ParameterError(f"counter = {counter!r}: must be a BandedCounter or a BufferedCounter")
         if isinstance(counter, BufferedCounter) and counter.horizon > LONGEST_STREAM:
             raise ParameterError(
-                f"horizon={counter.horizon:,}: must be at most {LONGEST_STREAM:,}, as sums of more values are not exact"
+                f"horizon = {counter.horizon:,}: must be at most {LONGEST_STREAM:,}, as sums of more values are not exact"
             )
         check_gate(gate, "central", "PrivateStream")
         theorem: Any = getattr(gate, "composition", None)
@@ -152,7 +152,7 @@ class PrivateStream:
         check_owner(self._gate, values)
         if not isinstance(values, Private) or values.shape != (self._gate.lanes, self._size):
             raise ParameterError(
-                f"values={values!r}: must be private numbers of shape {(self._gate.lanes, self._size)}"
+                f"values = {values!r}: must be private numbers of shape {(self._gate.lanes, self._size)}"
             )
         values._check_number("summed")
         with self._stepping:

@@ -95,7 +95,9 @@ class PrivateSums:
         if self._provenance is not None:
             present = at[0][at[0] >= 0].tolist()
             if len(set(present)) < len(present):
-                raise ParameterError(f"at={present}: the coordinates of one lane must differ from each other")
+                raise ParameterError(
+                    f"at = {present}: the coordinates of one lane must differ from each other"
+                )
         return at
 
     def _add_checked(self, values: Private, at: npt.NDArray[np.int64]) -> None:

@@ -125,7 +125,7 @@ def checked_mechanism(mechanism: Mechanism) -> Mechanism:
         mechanism = mechanism.mechanism
     if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
         raise ParameterError(
-            f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
+            f"mechanism = {mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
         )
     return mechanism
 
@@ -134,7 +134,7 @@ def check_source(mechanism: Mechanism, noise: NoiseSource) -> None:
     """Raise `ValueError` if the noise source is secure and cannot draw the mechanism's noise."""
     if noise.secure and not samples_securely(mechanism):
         raise ParameterError(
-            f"noise={noise.name}: {type(mechanism).__name__} has no secure sampler with these parameters; for "
+            f"noise = {noise.name}: {type(mechanism).__name__} has no secure sampler with these parameters; for "
             "simulations and audits pass a numpy.random.Generator"
         )
 
@@ -176,7 +176,7 @@ def check_release(
     while hasattr(mechanism, "transformation") and isinstance(mechanism, Transformed):  # the former is quick
         if isinstance(private, PrivateSums):
             raise ParameterError(
-                f"mechanism={mechanism!r}: sums cannot be transformed; map the values that are added"
+                f"mechanism = {mechanism!r}: sums cannot be transformed; map the values that are added"
             )
         private = private.map(mechanism.transformation)
         mechanism = mechanism.mechanism

@@ -149,7 +149,7 @@ class Accounts:
         """
         if request is not None:
             if not isinstance(request, str):
-                raise ParameterError(f"request={request!r}: must be a text")
+                raise ParameterError(f"request = {request!r}: must be a text")
             check_length("request", request)
         try:
             with self._bookkeeping:

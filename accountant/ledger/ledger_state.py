@@ -227,7 +227,7 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
         return Receipt(command.position, events=(_settlement(state, *command, now),))
     request = state.request(command.request)
     if request is None:
-        raise KeyUsed(f"request={command.request!r}: nothing was charged by this key")
+        raise KeyUsed(f"request = {command.request!r}: nothing was charged by this key")
     if request.digest is None:
         state.check_unanswered(request)
         digest = hashlib.sha256(command.answer).hexdigest()
@@ -291,7 +291,7 @@ def _kept_answer(key: str, request: Request) -> bytes | None:
     """Return the answer to a request; None if it has none yet."""
     if request.digest is not None and request.answer is None:
         raise AnswerErased(
-            f"request={key!r}: was answered, and the answer is gone: it is not drawn anew, which would be another "
+            f"request = {key!r}: was answered, and the answer is gone: it is not drawn anew, which would be another "
             "answer for the same charge; another release needs a key of its own"
         )
     return request.answer
@@ -304,18 +304,18 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
     assert key is not None
     if charged.scope != command.scope or _release(charged.entries) != _release(command.entries):
         raise KeyUsed(
-            f"request={key!r}: this key was used for another release; a retry must be of the same mechanism and "
+            f"request = {key!r}: this key was used for another release; a retry must be of the same mechanism and "
             "records, and another release needs a key of its own"
         )
     if became == "returned":
         words = "was given back" if charged.until is None else _deadline_words(charged.until)
         raise Settled(
-            f"request={key!r}: reservation {position} {words}; another one needs a key of its own",
+            f"request = {key!r}: reservation {position} {words}; another one needs a key of its own",
             returned=True,
         )
     if command.hold and became is None:
         raise KeyUsed(
-            f"request={key!r}: this key was used for a release; a reservation needs a key of its own"
+            f"request = {key!r}: this key was used for a release; a reservation needs a key of its own"
         )
     answer = _kept_answer(key, earlier)
     if answer is None:

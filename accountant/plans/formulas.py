@@ -52,18 +52,18 @@ def formula(name: str, value: object) -> sp.Expr:
     if isinstance(value, Rational) and not isinstance(value, bool):
         return sp.Rational(int(value.numerator), int(value.denominator))
     if not isinstance(value, sp.Expr):
-        raise ParameterError(f"{name}={value!r}: a formula is an int, a Fraction or an expression of SymPy")
+        raise ParameterError(f"{name} = {value!r}: a formula is an int, a Fraction or an expression of SymPy")
     for node in sp.preorder_traversal(value):
         if isinstance(node, sp.Float):
-            raise ParameterError(f"{name}={value}: {node} is a float, a rounded number; write a Rational")
+            raise ParameterError(f"{name} = {value}: {node} is a float, a rounded number; write a Rational")
         if type(node) not in _rationals() | {sp.Symbol, sp.Add, sp.Mul, sp.Pow}:
             raise ParameterError(
-                f"{name}={value}: a formula has numbers, symbols, sums, products and powers, no "
+                f"{name} = {value}: a formula has numbers, symbols, sums, products and powers, no "
                 f"{type(node).__name__}; declare a symbol that is computed"
             )
         if type(node) is sp.Pow and not (type(node.exp) in _integers() and abs(node.exp.p) <= _MOST_POWER):
             raise ParameterError(
-                f"{name}={value}: the power {node.exp} is no whole number up to {_MOST_POWER}"
+                f"{name} = {value}: the power {node.exp} is no whole number up to {_MOST_POWER}"
             )
     return value
 
@@ -84,7 +84,7 @@ def check_declared(name: str, expression: sp.Expr, declared: Iterable[sp.Symbol]
             twin = " (it has the name of a declared symbol, but is another one)"
             same = str(node) in map(str, known)
             raise ParameterError(
-                f"{name}={expression}: the symbol {node} is not declared{twin if same else ''}; "
+                f"{name} = {expression}: the symbol {node} is not declared{twin if same else ''}; "
                 f"declared are {', '.join(map(str, known)) or 'none'}"
             )
 

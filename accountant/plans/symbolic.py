@@ -191,7 +191,7 @@ class SymbolicCalibrated:
         promised = _value(self.epsilon, point)
         if not mechanism.epsilon <= promised:
             raise ParameterError(
-                f"make={_function_name(self.make)}: gives a mechanism of epsilon = {mechanism.epsilon!r} at delta = "
+                f"make = {_function_name(self.make)}: gives a mechanism of epsilon = {mechanism.epsilon!r} at delta = "
                 f"{mechanism.nominal_delta!r}; it must be at most {float(promised)!r}"
             )
         return mechanism, mechanism.sensitivity
@@ -251,11 +251,11 @@ class SymbolicPlan:
         if not self.records:
             raise ParameterError("records = {}: a plan must say what at least one kind of record is part of")
         if self.currency not in ("epsilon", "mu_squared"):
-            raise ParameterError(f"currency={self.currency!r}: it must be 'epsilon' or 'mu_squared'")
+            raise ParameterError(f"currency = {self.currency!r}: it must be 'epsilon' or 'mu_squared'")
         object.__setattr__(self, "records", {kind: tuple(steps) for kind, steps in self.records.items()})
         if type(self.values) is not SymbolDomain:
             raise ParameterError(
-                f"values={self.values!r}: it must be SymbolDomain({{symbol: IntegerRange(...) or RealAbove(...)}})"
+                f"values = {self.values!r}: it must be SymbolDomain({{symbol: IntegerRange(...) or RealAbove(...)}})"
             )
         for kind, steps in self.records.items():
             for step in steps:
@@ -370,7 +370,7 @@ def find_counterexample(plan: SymbolicPlan, claim: Any) -> CounterexampleFound |
         If the claim is no formula (a float, text, a relation), or has a symbol that the plan does not declare.
     """
     if type(plan) is not SymbolicPlan:
-        raise ParameterError(f"plan={plan!r}: it must be a SymbolicPlan")
+        raise ParameterError(f"plan = {plan!r}: it must be a SymbolicPlan")
     if type(claim) is not NumericClaim:
         claim = formula("claim", claim)
         check_declared("claim", claim, plan.values.symbols)

@@ -101,7 +101,7 @@ class SymbolDomain:
             bound = formula(name, kind.bound)
             check_declared(name, bound, earlier)
             if not bound.is_polynomial(*earlier):
-                raise ParameterError(f"{name}={bound}: it must be a polynomial")
+                raise ParameterError(f"{name} = {bound}: it must be a polynomial")
             earlier.append(symbol)
 
     def samples(self) -> Iterator[dict[Any, Fraction]]:

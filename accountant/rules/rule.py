@@ -86,19 +86,19 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
-            raise ParameterError(f"budget={self.budget!r}: must be a Budget, such as Budget(epsilon=1.0)")
+            raise ParameterError(f"budget = {self.budget!r}: must be a Budget, such as Budget(epsilon=1.0)")
         check_word("purpose", self.purpose)
         check_word("tenant", self.tenant)
         if self.days is not None and (type(self.days) is not int or not 1 <= self.days <= 3_660):
-            raise ParameterError(f"days={self.days!r}: must be a whole number from 1 to 3660, or None")
+            raise ParameterError(f"days = {self.days!r}: must be a whole number from 1 to 3660, or None")
         if not _is_collection(self.groups) or not all(map(_is_collection, self.groups)):
             raise ParameterError(
-                f"groups={self.groups!r}: must be groups of records, such as (('ann', 'bob'),)"
+                f"groups = {self.groups!r}: must be groups of records, such as (('ann', 'bob'),)"
             )
         object.__setattr__(self, "groups", tuple(tuple(map(_member, group)) for group in self.groups))
         if not all(self.groups):
             raise ParameterError(
-                f"groups={self.groups!r}: a group must have members, or the rule limits no record"
+                f"groups = {self.groups!r}: a group must have members, or the rule limits no record"
             )
         members = [record for group in self.groups for record in group]
         if len(set(members)) < len(members):
@@ -110,16 +110,18 @@ class Rule:
     def _check_reached_by(self) -> None:
         given = self.reached_by
         if not _is_collection(given):
-            raise ParameterError(f"reached_by={given!r}: must be names of tenants, such as ('shop',), or ()")
+            raise ParameterError(
+                f"reached_by = {given!r}: must be names of tenants, such as ('shop',), or ()"
+            )
         assert given is not None
         for each in given:
             check_word("reached_by: tenant", each)
         if None in given or len(set(given)) < len(given) or self.tenant in given:
-            raise ParameterError(f"reached_by={given!r}: must name other tenants, each once")
+            raise ParameterError(f"reached_by = {given!r}: must name other tenants, each once")
         whole = self.purpose is None and self.days is None and not self.groups
         if self.tenant is None or not whole or self.budget.epsilon == float("inf"):
             raise ParameterError(
-                f"reached_by={given!r}: is for a tenant's limit on all that is charged for it, for ever: a rule with a "
+                f"reached_by = {given!r}: is for a tenant's limit on all that is charged for it, for ever: a rule with a "
                 "tenant and a finite epsilon, and without purpose, days and groups"
             )
         object.__setattr__(self, "reached_by", tuple(given))

@@ -40,9 +40,9 @@ def check_word(name: str, word: object) -> None:
     if word is None:
         return
     if not (isinstance(word, str) and 0 < len(word) <= 200):
-        raise ParameterError(f"{name}={word!r}: must be a text of 1 to 200 characters, or None")
+        raise ParameterError(f"{name} = {word!r}: must be a text of 1 to 200 characters, or None")
     if word != (form := str(canonical_name(word, name))):
-        raise ParameterError(f"{name}={word!r}: must be in Unicode's normal form NFC, as {form!r} is")
+        raise ParameterError(f"{name} = {word!r}: must be in Unicode's normal form NFC, as {form!r} is")
 
 
 ANY = Scope()

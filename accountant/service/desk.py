@@ -174,7 +174,7 @@ class Desk:
         found = self._act_for(client, lambda: self.store.find_request(_key(client, request)))
         if found is None or found[1] is None:
             raise ServiceProblem(
-                404, "no-reservation", f"request={request!r}: nothing was reserved with this key", "request"
+                404, "no-reservation", f"request = {request!r}: nothing was reserved with this key", "request"
             )
         return found[0]
 

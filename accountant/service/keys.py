@@ -77,7 +77,7 @@ def check_name(parameter: str, name: str) -> None:
     """Raise `ValueError` unless a key or a run may have this name."""
     if not _NAME.fullmatch(name):
         raise ParameterError(
-            f"{parameter}={name!r}: must be 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or a "
+            f"{parameter} = {name!r}: must be 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or a "
             "digit"
         )
 
@@ -162,7 +162,7 @@ class KeyFile:
         with one_at_a_time(f"{self.path}.lock"):
             keys = self.load_keys()
             if any(each.name == name for each in keys):
-                raise ParameterError(f"name={name!r}: there is a key of this name; remove it first")
+                raise ParameterError(f"name = {name!r}: there is a key of this name; remove it first")
             self._write(
                 (*keys, ApiKey(name, granted, hashlib.sha256(key.encode()).digest(), reached, spends_on))
             )
@@ -180,7 +180,7 @@ class KeyFile:
             keys = self.load_keys()
             left = tuple(each for each in keys if each.name != name)
             if len(left) == len(keys):
-                raise ParameterError(f"name={name!r}: there is no key of this name in {self.path}")
+                raise ParameterError(f"name = {name!r}: there is no key of this name in {self.path}")
             self._write(left)
 
     def _read_keys(self) -> tuple[ApiKey, ...]:

@@ -224,7 +224,7 @@ def read_record(record: Any, parameter: str) -> RecordId:
     try:
         return canonical_name(record, parameter)
     except ValueError as error:
-        raise invalid(parameter, str(error).removeprefix(f"{parameter}={record!r}: ")) from None
+        raise invalid(parameter, str(error).removeprefix(f"{parameter} = {record!r}: ")) from None
 
 
 def _is_name(name: Any) -> TypeGuard[str]:

@@ -60,7 +60,7 @@ class ServiceLimits:
                 raise ParameterError(f"{field.name} = {getattr(self, field.name)!r}: must be positive")
         if not SHORTEST <= self.reservation <= LONGEST:
             raise ParameterError(
-                f"reservation={self.reservation!r}: must be seconds from {SHORTEST:g} to {LONGEST:g}"
+                f"reservation = {self.reservation!r}: must be seconds from {SHORTEST:g} to {LONGEST:g}"
             )
 
 

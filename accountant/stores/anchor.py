@@ -52,7 +52,7 @@ class Anchor:
         """
         found = Path(path).absolute()
         if found.is_dir() or not found.parent.is_dir():
-            raise ParameterError(f"anchor={str(path)!r}: must be a file in a folder that exists")
+            raise ParameterError(f"anchor = {str(path)!r}: must be a file in a folder that exists")
         return cls(found)
 
     def read_mark(self) -> Mark | None:

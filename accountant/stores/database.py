@@ -135,13 +135,13 @@ class Database:
             try:
                 url = make_url(text)
                 if url.get_backend_name() not in ("sqlite", "postgresql"):
-                    raise ParameterError(f"store={_masked(text)!r}: {rule}")
+                    raise ParameterError(f"store = {_masked(text)!r}: {rule}")
                 url.get_dialect().import_dbapi()
             except ImportError as error:
                 words = f"{error} (pip install 'dpwitness[postgresql]')"
-                raise ParameterError(f"store={_masked(text)!r}: {words}") from None
+                raise ParameterError(f"store = {_masked(text)!r}: {words}") from None
             except (SQLAlchemyError, ValueError):  # whose words may have a password
-                raise ParameterError(f"store={_masked(text)!r}: {rule}") from None
+                raise ParameterError(f"store = {_masked(text)!r}: {rule}") from None
             if url.get_backend_name() == "sqlite" and url.database:
                 return cls.from_location(Path(url.database))
             return cls(url)
@@ -150,11 +150,11 @@ class Database:
             path /= RUN_STORE
         if not path.parent.is_dir() or path.is_dir():
             raise ParameterError(
-                f"store={text!r}: must be a file in a folder that exists, or the URL of a database"
+                f"store = {text!r}: must be a file in a folder that exists, or the URL of a database"
             )
         if path.exists() and path.stat().st_size and not is_sqlite(path):
             raise ParameterError(
-                f"store={text!r}: is no SQLite database; a ledger in JSON is for reading, and "
+                f"store = {text!r}: is no SQLite database; a ledger in JSON is for reading, and "
                 "`dpwitness ledger create --from` makes a store of it"
             )
         return cls(URL.create("sqlite", database=str(path)))

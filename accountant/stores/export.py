@@ -216,7 +216,7 @@ def write_archive(session: Session, last: int, path: str | Path) -> None:
         If there is a file, or it is a folder, or its own folder does not exist.
     """
     if Path(path).exists():
-        raise ParameterError(f"archive={str(path)!r}: exists already; each fold has an archive of its own")
+        raise ParameterError(f"archive = {str(path)!r}: exists already; each fold has an archive of its own")
     with whole_file(path) as file:
         for part in (*_entries(session, last), "]}\n"):
             file.write(part.encode("ascii"))

@@ -66,7 +66,7 @@ def import_ledger(
     target = source.with_name(f"{source.name}.imported")
     if Path(store).absolute() == target.absolute():
         raise ParameterError(
-            f"store={str(store)!r}: must be another file, as {source} is called so afterwards"
+            f"store = {str(store)!r}: must be another file, as {source} is called so afterwards"
         )
     if target.exists():
         raise ParameterError(

@@ -102,13 +102,13 @@ class NameKey:
         words = text.split()
         if not words or not all(map(_KEY.fullmatch, words)):
             raise ParameterError(
-                f"names={name!r}: must hold a key of 64 hexadecimal digits (0-9, a-f), and a line for each further "
+                f"names = {name!r}: must hold a key of 64 hexadecimal digits (0-9, a-f), and a line for each further "
                 "one; `dpwitness ledger create --name-keys FILE` makes one"
             )
         try:
             return cls(tuple(map(bytes.fromhex, words)))
         except ValueError as error:
-            raise ParameterError(f"names={name!r}: {error}") from None
+            raise ParameterError(f"names = {name!r}: {error}") from None
 
     def hashed(self, text: str) -> str:
         """Return the label that a label becomes."""

@@ -120,11 +120,11 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
         _check_no_run(store, work)
         account = work.row(name)
         if account.number is None:
-            raise ParameterError(f"record={record!r}: has no account in {store.name}")
+            raise ParameterError(f"record = {record!r}: has no account in {store.name}")
         groups = [group for rule in (work.limits.rules if work.limits else ()) for group in rule.groups]
         if any(account.number in group for group in groups):
             raise ParameterError(
-                f"record={record!r}: is in a group of a rule, whose other members' limits count what it has spent: put "
+                f"record = {record!r}: is in a group of a rule, whose other members' limits count what it has spent: put "
                 "rules in force first that do not name it"
             )
         label = erased_label()

@@ -148,7 +148,7 @@ def refuse_existing(where: str | Path) -> None:
             database.path is not None and database.path.exists() and not _is_empty(database)
         ):
             raise ParameterError(
-                f"store={database.name!r}: exists already; a ledger is imported into a store of its own"
+                f"store = {database.name!r}: exists already; a ledger is imported into a store of its own"
             )
 
 
@@ -301,7 +301,7 @@ def open_given(
         return store
     if not isinstance(store, str | Path):
         raise ParameterError(
-            f"store={store!r}: must be a file's name, a database's URL, or a store that was opened"
+            f"store = {store!r}: must be a file's name, a database's URL, or a store that was opened"
         )
     found = open_store(store, terms, rules=rules, names=names)
     try:
@@ -322,7 +322,7 @@ def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verifie
     """
     pinned = None if anchor is None else Anchor.at_path(anchor)
     if pinned is not None and not pinned.path.exists():
-        raise ParameterError(f"anchor={str(anchor)!r}: must be the file of an anchor, and there is none")
+        raise ParameterError(f"anchor = {str(anchor)!r}: must be the file of an anchor, and there is none")
     with closing(find_database(where)) as database:
         return verify_database(database, pinned)
 
@@ -396,7 +396,7 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
     """
     if not reason.strip():
         raise ParameterError(
-            f"reason={reason!r}: must say why this copy of the store is the one that goes on"
+            f"reason = {reason!r}: must say why this copy of the store is the one that goes on"
         )
     with closing(find_database(where)) as database:
         if is_run(database):

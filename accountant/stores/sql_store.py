@@ -552,7 +552,7 @@ def check_said(by: str, reason: str) -> None:
     """
     for name, word in (("by", by), ("reason", reason)):
         if not word.strip():
-            raise ParameterError(f"{name}={word!r}: must be said, and is kept in the ledger")
+            raise ParameterError(f"{name} = {word!r}: must be said, and is kept in the ledger")
 
 
 class _NamedCharge:

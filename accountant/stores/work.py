@@ -589,7 +589,7 @@ class Work(State):
         """
         sql = "SELECT name FROM kept WHERE name IN (...)"
         if found := self.session.select(sql, list(kept)):
-            raise ParameterError(f"keep={found[0][0]!r}: must be a name by which nothing is kept yet")
+            raise ParameterError(f"keep = {found[0][0]!r}: must be a name by which nothing is kept yet")
         rows = [(name, value, row_digest(name, value)) for name, value in kept.items()]
         self.session.run("INSERT INTO kept (name, value, digest) VALUES (?, ?, ?)", rows)
 

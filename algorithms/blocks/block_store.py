@@ -60,7 +60,7 @@ class BlockStore:
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder))
         if self.folder.exists() and not self.folder.is_dir():
-            raise ParameterError(f"store={str(self.folder)!r}: must be a folder")
+            raise ParameterError(f"store = {str(self.folder)!r}: must be a folder")
 
     def stored_blocks(self, identity: str) -> _StoredBlocks:
         """Return the blocks of one piece of work."""

@@ -53,7 +53,7 @@ class DaskCluster:
 
     def __post_init__(self) -> None:
         if self.workers < 1:
-            raise ParameterError(f"workers={self.workers!r}: must be at least 1")
+            raise ParameterError(f"workers = {self.workers!r}: must be at least 1")
         if find_spec("distributed") is None:
             raise ClusterError("workers='dask': needs Dask, pip install 'dpwitness[dask]'")
 
@@ -86,14 +86,14 @@ class DaskCluster:
                 client = Client(address, set_as_default=False, timeout=_PATIENCE)
             except (OSError, ValueError) as error:
                 raise ClusterError(
-                    f"scheduler={self.scheduler!r}: no scheduler answers there ({error})"
+                    f"scheduler = {self.scheduler!r}: no scheduler answers there ({error})"
                 ) from None
             stack.enter_context(client)
             try:
                 client.wait_for_workers(1, timeout=_PATIENCE)
             except TimeoutError:
                 raise ClusterError(
-                    f"scheduler={self.scheduler!r}: has no workers after {_PATIENCE:g} s"
+                    f"scheduler = {self.scheduler!r}: has no workers after {_PATIENCE:g} s"
                 ) from None
             there = _There(client, shipped)
             stack.callback(there.end)

@@ -48,7 +48,7 @@ class Processes:
 
     def __post_init__(self) -> None:
         if self.workers < 1:
-            raise ParameterError(f"workers={self.workers!r}: must be at least 1")
+            raise ParameterError(f"workers = {self.workers!r}: must be at least 1")
 
     @property
     def parallel_tasks(self) -> int:

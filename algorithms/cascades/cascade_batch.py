@@ -75,7 +75,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     ) -> None:
         super().__init__(structure, gate, horizon)
         if index not in get_args(_ListIndex):
-            raise ParameterError(f"index={index!r}: must be one of {', '.join(get_args(_ListIndex))}")
+            raise ParameterError(f"index = {index!r}: must be one of {', '.join(get_args(_ListIndex))}")
         self.level_free = index == "level-free"
         self.first = max(1, math.ceil(0.5 * noise.first_size(self.horizon)))
         self.exponent = self.exponent_for(self.horizon)

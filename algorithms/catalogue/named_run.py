@@ -45,7 +45,7 @@ def run_learner(name: str) -> Any:
     """
     if name in linear_learners:
         raise ParameterError(
-            f"learner={name!r}: must hand out tickets, which none of linear bandits does (in Python: DurableRun)"
+            f"learner = {name!r}: must hand out tickets, which none of linear bandits does (in Python: DurableRun)"
         )
     return RUN_LEARNERS[known_name("learner", name, RUN_LEARNERS)]
 
@@ -88,7 +88,7 @@ class NamedLearner:
         taken = RUN_LEARNERS[self.learner].takes_delta
         if taken is (self.delta is None):
             rule = "must be given: the learner's claim has one" if taken else "must not be given: it has none"
-            raise ParameterError(f"delta={self.delta!r}: {rule} ({self.learner})")
+            raise ParameterError(f"delta = {self.delta!r}: {rule} ({self.learner})")
 
     def __call__(self, gate: Gate) -> AnyLearner:
         """Return the learner on a gate."""
@@ -137,7 +137,7 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
     try:
         if hasattr(run.learner, "observe_initial"):
             raise ParameterError(
-                f"learner={learner.learner!r}: starts on the outcomes of all arms at once, which nobody has in "
+                f"learner = {learner.learner!r}: starts on the outcomes of all arms at once, which nobody has in "
                 f"production; use {RUN_LEARNERS[learner.learner].certified_form}, or begin the run in Python"
             )
         noise = getattr(run.learner, "mechanism", None)
@@ -146,7 +146,7 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
                 accountant.check_source(noise)
             except ValueError as error:
                 form = RUN_LEARNERS[learner.learner].certified_form
-                raise ParameterError(f"learner={learner.learner!r}: {error}, or use {form}") from None
+                raise ParameterError(f"learner = {learner.learner!r}: {error}, or use {form}") from None
         text = json.dumps({"format": _FORMAT, **learner.stored_fields()})
         run.save(where, keep={_KEPT: text.encode()})
     except BaseException:
@@ -225,7 +225,7 @@ def learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | No
             raise ParameterError(f"format must be {_FORMAT!r}")
         problem = saved["problem"]
         if not isinstance(problem, str):
-            raise TypeError(f"problem={problem!r}: must be a text")
+            raise TypeError(f"problem = {problem!r}: must be a text")
         if ".py:" not in problem:
             return NamedLearner(**saved)
     except (AttributeError, DataFileError, KeyError, TypeError, ValueError) as error:

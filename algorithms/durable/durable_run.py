@@ -72,7 +72,7 @@ class CodeChanged(StateError):
 
 def _check_build(build: object) -> None:
     if not callable(build):
-        raise ParameterError(f"build={build!r}: must be a function that makes the learner on an accountant")
+        raise ParameterError(f"build = {build!r}: must be a function that makes the learner on an accountant")
 
 
 class DurableRun(Generic[LearnerType]):
@@ -166,13 +166,13 @@ class DurableRun(Generic[LearnerType]):
     def __init__(self, build: Callable[[Accountant], LearnerType], accountant: Accountant) -> None:
         _check_build(build)
         if not isinstance(accountant, Accountant):
-            raise ParameterError(f"accountant={accountant!r}: must be an Accountant, which charges the run")
+            raise ParameterError(f"accountant = {accountant!r}: must be an Accountant, which charges the run")
         self.accountant = accountant
         self.lock = threading.RLock()
         before = randomness(accountant)
         self.learner, self._arguments = build_watched(build, accountant)
         if self.learner is None:
-            raise ParameterError(f"build={build!r}: returned None; must return the learner")
+            raise ParameterError(f"build = {build!r}: returned None; must return the learner")
         # What build drew is drawn again by load; mostly it is nothing.
         self._drawn_from = None if randomness(accountant) == before else before
         self._built, self._code = _digests(self.learner, accountant)
@@ -228,7 +228,7 @@ class DurableRun(Generic[LearnerType]):
             raise ParameterError("where=None: must be given when a run is saved for the first time")
         if self._where is not None and asked is not None and not same_place(self._where, asked):
             raise ParameterError(
-                f"where={location_name(asked)!r}: this run is kept in {location_name(self._where)!r}"
+                f"where = {location_name(asked)!r}: this run is kept in {location_name(self._where)!r}"
             )
         self.accountant.check_open()
         try:
@@ -356,7 +356,7 @@ class DurableRun(Generic[LearnerType]):
         """
         _check_build(build)
         if not wait >= 0:
-            raise ParameterError(f"wait={wait!r}: must be a number of seconds, at least 0")
+            raise ParameterError(f"wait = {wait!r}: must be a number of seconds, at least 0")
         at = absolute_location(where)
         store, kept = reopen(at, adopt=adopt, wait=wait)
         try:

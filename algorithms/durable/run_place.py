@@ -74,7 +74,7 @@ def claim(where: RunLocation, terms: Terms) -> RunStore:
     path, parent = where, where.parent
     if (path.exists() and not path.is_dir()) or not parent.is_dir():
         raise ParameterError(
-            f"where={str(path)!r}: must be a folder, or a new name in a folder that exists, or the URL of a database"
+            f"where = {str(path)!r}: must be a folder, or a new name in a folder that exists, or the URL of a database"
         )
     if not path.exists():
         path.mkdir(mode=0o700)
@@ -83,7 +83,7 @@ def claim(where: RunLocation, terms: Terms) -> RunStore:
     for name in sorted(entry.name for entry in path.iterdir()):
         if name not in _BESIDE:
             raise ParameterError(
-                f"where={str(path)!r}: holds {name!r}: must be new, or empty, for a run to begin"
+                f"where = {str(path)!r}: holds {name!r}: must be new, or empty, for a run to begin"
             )
     run = RunStore.begin(path / RUN_STORE, terms)
     sync_folder(path)

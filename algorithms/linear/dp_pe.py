@@ -122,7 +122,7 @@ class StandardElimination(Elimination[RewardPhase]):
         if found.size == 0 or self._received[found[0]] == phase.counts[found[0]]:
             known = "is not played in this phase" if found.size == 0 else "has all its rewards in this phase"
             missing = phase.support[self._received < phase.counts].tolist()
-            raise ParameterError(f"action={action!r}: {known}; waited for are {missing}")
+            raise ParameterError(f"action = {action!r}: {known}; waited for are {missing}")
         return int(found[0])
 
     def observe(self, report: Private, *, action: int | None = None) -> None:

@@ -128,7 +128,7 @@ def _parse_log(
     place = None
     if position is not None:
         if columns is not _OPEN_BANDIT or "position" not in header:
-            raise ProblemError(f"position={position}: {file} has no column position of an Open Bandit log")
+            raise ProblemError(f"position = {position}: {file} has no column position of an Open Bandit log")
         place = header.index("position")
     labels: list[str] = []
     numbers: list[tuple[float, float]] = []

@@ -117,10 +117,12 @@ def evaluate(
     """
     check_counts(horizon, runs, checkpoints, seed)
     if delay < 0 or not 0.0 < error < 1.0:
-        raise ParameterError(f"delay={delay!r}, error={error!r}: must be at least 0, and above 0 and below 1")
+        raise ParameterError(
+            f"delay = {delay!r}, error = {error!r}: must be at least 0, and above 0 and below 1"
+        )
     if expected_rounds(log, runs) < 1:
         raise ParameterError(
-            f"runs={runs!r}: {log.events} events and a least propensity of {log.least_propensity:g} are not expected "
+            f"runs = {runs!r}: {log.events} events and a least propensity of {log.least_propensity:g} are not expected "
             "to give each run a round; ask for fewer runs, or give a log of more events or larger propensities"
         )
     shares, *seeds = np.random.SeedSequence(seed).spawn(runs + 1)
@@ -132,7 +134,7 @@ def evaluate(
             progress((run + 1) / runs)
     accepted = np.concatenate([each.accepted for each in done])
     if not accepted.size:
-        raise ParameterError(f"seed={seed!r}: no event of the log was accepted; give a longer log")
+        raise ParameterError(f"seed = {seed!r}: no event of the log was accepted; give a longer log")
     weights = np.concatenate([each.weights for each in done])
     rewards = np.concatenate([each.rewards for each in done])
     played = np.array([each.accepted.size for each in done])
@@ -207,4 +209,4 @@ def _check_learner(learner: Any, delay: int) -> None:
     if hasattr(learner, "observe_initial"):
         raise ProblemError(f"{name} starts on the outcomes of all arms at once, which no log has")
     if delay and not hasattr(learner, "issue"):
-        raise ProblemError(f"delay={delay}: {name} hands out no tickets, with which late rewards come")
+        raise ProblemError(f"delay = {delay}: {name} hands out no tickets, with which late rewards come")

@@ -80,7 +80,7 @@ def _check_iterable(available: Iterable[int]) -> Iterable[int]:
     if isinstance(available, np.ndarray) and available.ndim != 1:
         raise ProblemError(f"available of shape {available.shape}: must be arms, the same for all lanes")
     if isinstance(available, str | bytes) or not isinstance(available, Iterable):
-        raise ProblemError(f"available={available!r}: must be the arms that are there")
+        raise ProblemError(f"available = {available!r}: must be the arms that are there")
     return available
 
 

@@ -37,9 +37,9 @@ class LinearContexts:
     def __post_init__(self) -> None:
         checked = real_array("parameter", self.parameter)
         if checked.ndim != 1 or not checked.size or not np.linalg.norm(checked) <= 1.0 + 1e-12:
-            raise ProblemError(f"parameter={self.parameter!r}: must be a vector of norm at most 1")
+            raise ProblemError(f"parameter = {self.parameter!r}: must be a vector of norm at most 1")
         if isinstance(self.actions, bool) or not isinstance(self.actions, int) or self.actions < 1:
-            raise ProblemError(f"actions={self.actions!r}: must be a whole number of at least 1")
+            raise ProblemError(f"actions = {self.actions!r}: must be a whole number of at least 1")
         checked.flags.writeable = False
         object.__setattr__(self, "parameter", checked)
 

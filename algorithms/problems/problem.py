@@ -137,7 +137,7 @@ def checked_means(means: npt.ArrayLike, arms: int) -> FloatArray:
         checked = np.array(means, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ProblemError(
-            f"means={means!r}: must be a number in [0, 1] for each of the {arms} arms"
+            f"means = {means!r}: must be a number in [0, 1] for each of the {arms} arms"
         ) from None
     if checked.shape != (arms,):
         raise ProblemError(f"means of shape {checked.shape}: there must be one for each of the {arms} arms")

@@ -35,7 +35,7 @@ class PublicArms(Structure):
         object.__setattr__(self, "size", checked_count("size", self.size))
         if self.arms < 2 * self.size:
             raise ProblemError(
-                f"arms={self.arms}: must be at least 2 size = {2 * self.size}: size arms by themselves, size - 1 "
+                f"arms = {self.arms}: must be at least 2 size = {2 * self.size}: size arms by themselves, size - 1 "
                 "public ones and a private one"
             )
 

@@ -40,7 +40,7 @@ class SharedOutcomes(SemiBandit):
         groups = np.asarray(self.groups)
         if groups.shape != (self.structure.arms,) or groups.dtype.kind not in "iu" or groups.min() < 0:
             raise ProblemError(
-                f"groups={self.groups!r}: must be {self.structure.arms} whole numbers, the group of each arm from 0"
+                f"groups = {self.groups!r}: must be {self.structure.arms} whole numbers, the group of each arm from 0"
             )
         if (self.means != self._means_of_groups[groups]).any():
             raise ProblemError("means: must be the same for all arms of a group, whose outcomes are")

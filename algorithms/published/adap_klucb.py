@@ -88,7 +88,7 @@ class AdaPKLUCB(HeldBatchLearner):
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, alpha: float = 3.1) -> None:
         super().__init__(structure, gate)
         if not 0 < alpha < math.inf:
-            raise ParameterError(f"alpha={alpha!r}: must be a finite number above 0")
+            raise ParameterError(f"alpha = {alpha!r}: must be a finite number above 0")
         self.mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
         self.alpha = alpha
         self.batches = _DoublingEpisodes(gate, structure.arms, self.mechanism)

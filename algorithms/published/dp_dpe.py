@@ -123,7 +123,7 @@ class _Printed(_PrintedWidth, GaussianNoise[Phase]):
     ) -> None:
         self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
         if clipping not in ("yes", "no"):
-            raise ParameterError(f"clipping={clipping!r}: must be 'yes' or 'no'")
+            raise ParameterError(f"clipping = {clipping!r}: must be 'yes' or 'no'")
         super().__init__(actions, gate, **settings)
         self.clipped = clipping == "yes"
 

@@ -73,7 +73,7 @@ class DPIMED(HeldBatchLearner):
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, growth: float = 0.1) -> None:
         super().__init__(structure, gate)
         if not 0 < growth <= 1:
-            raise ParameterError(f"growth={growth!r}: must be above 0 and at most 1")
+            raise ParameterError(f"growth = {growth!r}: must be above 0 and at most 1")
         self.epsilon = check_epsilon(epsilon)
         self.mechanism = Laplace.for_epsilon(self.epsilon, sensitivity=Interval(0, 1).sensitivity)
         self.batches = GrowingBatches(gate, structure.arms, self.mechanism, BatchSizes(1, growth))

@@ -51,7 +51,7 @@ class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
         initial_records: _InitialRecords = "one",
     ) -> None:
         if initial_records not in ("one", "separate"):
-            raise ParameterError(f"initial_records={initial_records!r}: must be 'one' or 'separate'")
+            raise ParameterError(f"initial_records = {initial_records!r}: must be 'one' or 'separate'")
         super().__init__(structure, gate)
         self.initial_records = initial_records
         self.rank = structure.size

@@ -173,7 +173,7 @@ class RunDesk:
                 )
             found, kept = _stored_ticket(turn, ticket, record)
             if kept is None or kept.question is None:
-                words = f"ticket={found.name!r}: nothing was asked with it"
+                words = f"ticket = {found.name!r}: nothing was asked with it"
                 raise ServiceProblem(409, "ticket-refused", words, "ticket")
             question = Question.from_dict(kept.question)
             try:
@@ -397,7 +397,7 @@ def _stored_ticket(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, Ha
     ticket = _open_ticket(turn, name)
     kept = stored_ticket(turn.stored_value, ticket.name)
     if kept is not None and kept.record != record:
-        words = f"ticket={ticket.name!r}: was handed out for another record"
+        words = f"ticket = {ticket.name!r}: was handed out for another record"
         raise ServiceProblem(409, "ticket-refused", words, "ticket")
     return ticket, kept
 

@@ -133,7 +133,7 @@ def most_plays(arms: int, *, epsilon: float, tolerance: float, error: float = ER
     """
     scale = 1 / check_epsilon(epsilon)
     if not 0 < tolerance < 1:
-        raise ParameterError(f"tolerance={tolerance!r}: must be above 0 and below 1")
+        raise ParameterError(f"tolerance = {tolerance!r}: must be above 0 and below 1")
     if arms == 1:
         return 0.0
     phases, levels = _phases(arms, scale, error)

@@ -74,7 +74,7 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
 
     if name not in LINEAR_PLANNED:
         raise ParameterError(
-            f"name={name!r}: no plan is known; there are plans for {', '.join(LINEAR_PLANNED)}"
+            f"name = {name!r}: no plan is known; there are plans for {', '.join(LINEAR_PLANNED)}"
         )
     s, m, mu, epsilon = _linear_symbols()
     size = s if "-dpe-" in name else 1
@@ -124,7 +124,9 @@ def _analytic_mu_squared(point: Mapping[Any, Fraction]) -> Fraction:
     sigma = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=unit).sigma * (1.0 - 1e-6)
     found = Plan((PlanStep(Gaussian(sigma=sigma, sensitivity=unit), 1, unit),)).delta(epsilon)
     if not (isinstance(found, Enclosure) and found.lower > delta):
-        raise ArithmeticError(f"epsilon={epsilon}: the noise of the analytic Gaussian mechanism is not known")
+        raise ArithmeticError(
+            f"epsilon = {epsilon}: the noise of the analytic Gaussian mechanism is not known"
+        )
     return 1 / Fraction(sigma) ** 2
 
 

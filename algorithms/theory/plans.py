@@ -265,7 +265,7 @@ def _symbolic_plan(name: str) -> SymbolicPlan:
         If no plan is known: the learner claims no privacy, or does not exist.
     """
     if name not in _PLANS:
-        raise ParameterError(f"name={name!r}: no plan is known; there are plans for {', '.join(PLANNED)}")
+        raise ParameterError(f"name = {name!r}: no plan is known; there are plans for {', '.join(PLANNED)}")
     return _PLANS[name]()
 
 

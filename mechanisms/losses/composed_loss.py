@@ -424,7 +424,7 @@ class ComposedLoss:
             If not exactly one of delta and epsilon is given, or it is out of range.
         """
         if (delta is None) == (epsilon is None):
-            raise ParameterError(f"epsilon={epsilon!r}, delta={delta!r}: exactly one must be given")
+            raise ParameterError(f"epsilon = {epsilon!r}, delta = {delta!r}: exactly one must be given")
         if delta is not None and checked_delta(delta) == 0.0:
             largest = self.epsilon(0.0)
             return {BASIC.name: Bound(largest.upper, BASIC.name, self.neighbouring), EXACT: largest}

@@ -19,19 +19,19 @@ QUARTER = Laplace.for_epsilon(0.25, sensitivity=UNIT.sensitivity)
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"budget": 1.0}, r"budget=1\.0: must be a Budget"),
-        ({"budget": Budget}, "budget=<class .*>: must be a Budget"),
-        ({"trust": "local"}, r"trust='local': must be Trust\.CENTRAL, Trust\.LOCAL or Trust\.SHUFFLE"),
-        ({"trust": None}, "trust=None: must be"),
-        ({"noise": 3}, "noise=3: must be a noise source"),
-        ({"noise": "x"}, "noise='x': must be a noise source"),
-        ({"noise": OpenDPNoise}, "noise=<class .*>: must be a noise source"),
-        ({"composition": GaussianComposition}, "composition=<class .*>: must be a composition theorem"),
-        ({"composition": "gaussian"}, "composition='gaussian': must be a composition theorem"),
-        ({"plan": (PlanStep(QUARTER),)}, r"plan=\(PlanStep.*\): must be a Plan"),
+        ({"budget": 1.0}, r"budget = 1\.0: must be a Budget"),
+        ({"budget": Budget}, "budget = <class .*>: must be a Budget"),
+        ({"trust": "local"}, r"trust = 'local': must be Trust\.CENTRAL, Trust\.LOCAL or Trust\.SHUFFLE"),
+        ({"trust": None}, "trust = None: must be"),
+        ({"noise": 3}, "noise = 3: must be a noise source"),
+        ({"noise": "x"}, "noise = 'x': must be a noise source"),
+        ({"noise": OpenDPNoise}, "noise = <class .*>: must be a noise source"),
+        ({"composition": GaussianComposition}, "composition = <class .*>: must be a composition theorem"),
+        ({"composition": "gaussian"}, "composition = 'gaussian': must be a composition theorem"),
+        ({"plan": (PlanStep(QUARTER),)}, r"plan = \(PlanStep.*\): must be a Plan"),
         ({"plan": Plan((PlanStep(QUARTER),)), "composition": GaussianComposition()}, "not both"),
-        ({"seed": "x"}, "seed='x': must be None or a whole number"),
-        ({"seed": -1}, "seed=-1: must be None or a whole number"),
+        ({"seed": "x"}, "seed = 'x': must be None or a whole number"),
+        ({"seed": -1}, "seed = -1: must be None or a whole number"),
     ],
 )
 def test_what_is_of_another_kind_is_refused(given: dict[str, Any], message: str) -> None:
@@ -44,7 +44,7 @@ def test_what_is_documented_is_taken(tmp_path: Path) -> None:
         accountant = Accountant(Budget(1.0), noise=noise, seed=3, trust=Trust.LOCAL)
         accountant.release(QUARTER, accountant.private([0.4], UNIT, "ann"))
         assert accountant.trust is Trust.LOCAL
-    with pytest.raises(ValueError, match=r"^noise=3: must be a noise source"):
+    with pytest.raises(ValueError, match=r"^noise = 3: must be a noise source"):
         Accountant(Budget(1.0), noise=3, store=tmp_path / "ledger.db")  # type: ignore[arg-type]
     assert not (tmp_path / "ledger.db").exists()
 
@@ -52,10 +52,10 @@ def test_what_is_documented_is_taken(tmp_path: Path) -> None:
 def test_what_is_no_domain_and_no_mechanism_is_refused() -> None:
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
     for domain in ((0, 1), Interval):
-        with pytest.raises(ValueError, match=r"domain=.*: must be a domain"):
+        with pytest.raises(ValueError, match=r"domain = .*: must be a domain"):
             accountant.private([0.4], domain, "ann")  # type: ignore[arg-type]
     for gate in (accountant, Simulation(0, 1)):
-        with pytest.raises(ValueError, match=r"mechanism=<class .*>: must be a mechanism"):
+        with pytest.raises(ValueError, match=r"mechanism = <class .*>: must be a mechanism"):
             gate.release(Laplace, gate.private([0.4], UNIT, "ann"))  # type: ignore[arg-type, attr-defined]
     assert accountant.spent("ann").epsilon == 0
 
@@ -74,7 +74,7 @@ def test_a_gate_that_trusts_nobody_takes_local_learners_only() -> None:
         with pytest.raises(TrustViolation, match=f"Mine works in the {model} model, without a shuffler"):
             check_gate(shuffled, model, "Mine")
     for gate in (None, 7, Accountant, Budget(1.0)):
-        with pytest.raises(ValueError, match=r"gate=.*: must be a gate"):
+        with pytest.raises(ValueError, match=r"gate = .*: must be a gate"):
             check_gate(gate, "local", "Mine")
 
 

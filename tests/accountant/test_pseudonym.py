@@ -22,5 +22,5 @@ def test_it_is_equal_to_no_name() -> None:
 
 
 def test_nothing_of_it_can_be_released() -> None:
-    with pytest.raises(ValueError, match="record='erased:1': must be an int or a str"):
+    with pytest.raises(ValueError, match="record = 'erased:1': must be an int or a str"):
         Accountant(Budget(1.0)).private([0.5], Interval(0, 1), Pseudonym("erased:1"))

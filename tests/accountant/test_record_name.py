@@ -122,5 +122,5 @@ def test_one_record_has_one_budget(one: Any, other: Any, kind: str, tmp_path: Pa
 def test_a_group_names_a_record_once() -> None:
     with pytest.raises(ValueError, match="record 7 is named twice"):
         Rule(Budget(1.0), groups=[(7, "7")])
-    with pytest.raises(ValueError, match=r"groups: record='ann ': must be visible .* say 'ann'"):
+    with pytest.raises(ValueError, match=r"groups: record = 'ann ': must be visible .* say 'ann'"):
         Rule(Budget(1.0), groups=[("ann ", "bob")])

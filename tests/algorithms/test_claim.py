@@ -32,9 +32,9 @@ def test_delta_is_in_the_half_open_unit_interval(delta):
 
 @pytest.mark.parametrize("number", ["1", None, True, [0.5], 1j])
 def test_what_is_no_number_is_refused(number):
-    with pytest.raises(ValueError, match=r"epsilon=.*: must be a number"):
+    with pytest.raises(ValueError, match=r"epsilon = .*: must be a number"):
         CUCBLDP1.claim.with_parameters(number)
-    with pytest.raises(ValueError, match=r"delta=.*: must be a number"):
+    with pytest.raises(ValueError, match=r"delta = .*: must be a number"):
         CUCBLDP1.claim.with_parameters(1.0, number)
 
 
@@ -160,7 +160,7 @@ def test_a_person_without_limit_comes_eight_times_or_in_every_round():
     "neighbours", ["replace one", "one record replaced by any other", None, 1, View.ACTIONS]
 )
 def test_neighbours_are_a_relation(neighbours):
-    words = r"neighbours=.*: must be a Neighbouring; one of Neighbouring.REPLACE_ONE"
+    words = r"neighbours = .*: must be a Neighbouring; one of Neighbouring.REPLACE_ONE"
     with pytest.raises(ValueError, match=words):
         ClaimForm("central", View.ACTIONS, "one report", "a test", neighbours)
     with pytest.raises(ValueError, match=words):
@@ -183,8 +183,8 @@ def test_a_subject_may_say_more_closely_how_neighbours_differ():
     ids=str,
 )
 def test_a_view_that_nobody_has_in_the_model_is_refused(model, view):
-    with pytest.raises(ValueError, match=rf"view=View.{view.name}: nobody sees .* in the {model} model"):
+    with pytest.raises(ValueError, match=rf"view = View.{view.name}: nobody sees .* in the {model} model"):
         ClaimForm(model, view, "one report", "a test")
-    with pytest.raises(ValueError, match=rf"view=View.{view.name}: nobody sees .* in the {model} model"):
+    with pytest.raises(ValueError, match=rf"view = View.{view.name}: nobody sees .* in the {model} model"):
         Claim(model, 1.0, 0.0, "one report", Neighbouring.REPLACE_ONE, view.value)
     assert ClaimForm("shuffle", view, "one report", "a test").view is view

@@ -156,9 +156,9 @@ def test_what_is_no_structure_or_no_gate_is_refused() -> None:
     gate = Accountant(Budget(1.0))
     for build, structure in RETURNING.values():
         for wrong in (7, None, gate, TopK):
-            with pytest.raises(ProblemError, match=r"structure=.*: must be a structure"):
+            with pytest.raises(ProblemError, match=r"structure = .*: must be a structure"):
                 build(wrong, gate, epsilon=1.0, horizon=20)
-        with pytest.raises(ValueError, match=r"gate=.*: must be a gate"):
+        with pytest.raises(ValueError, match=r"gate = .*: must be a gate"):
             build(structure, structure, epsilon=1.0, horizon=20)
     with pytest.raises(ProblemError, match="pass the problem's structure"):
         CUCBBatch(SemiBandit(TOP, np.full(6, 0.5)), gate, epsilon=1.0, horizon=20)  # type: ignore[arg-type]

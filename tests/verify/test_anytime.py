@@ -286,7 +286,7 @@ def test_a_wealth_file_of_something_else_is_refused(tmp_path):
     file = tmp_path / "wealth.json"
     verify(correct, epsilon=1.0, anytime=file, samples=2_000, seed=7)
     before = file.read_text()
-    with pytest.raises(WealthError, match="seed=7: the wealth file has a run of it"):
+    with pytest.raises(WealthError, match="seed = 7: the wealth file has a run of it"):
         verify(correct, epsilon=1.0, anytime=file, samples=2_000, seed=7)
     with pytest.raises(WealthError, match=r"claim epsilon = 1.0, not on epsilon = 1.1"):
         verify(correct, epsilon=1.1, anytime=file, samples=2_000)

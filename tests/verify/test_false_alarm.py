@@ -41,7 +41,7 @@ def test_the_decisive_bound_gives_way_and_the_reported_one_does_not() -> None:
 
 @pytest.mark.parametrize("wrong", [0.0, -0.1, 0.6, True, float("nan")])
 def test_what_is_no_rate(wrong: float) -> None:
-    with pytest.raises(ValueError, match=r"significance=.*: must (lie in \(0, 0.5\]|be a number)"):
+    with pytest.raises(ValueError, match=r"significance = .*: must (lie in \(0, 0.5\]|be a number)"):
         verified(wrong)
 
 
@@ -62,7 +62,7 @@ def test_layers_that_may_both_refute_share_the_rate() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("rates", [{"significance": 1e-6}, {"confidence": 1.0 - 1e-6}])
 def test_a_rate_below_what_a_linear_learners_view_leaves_out_is_refused(rates: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"significance=.*, confidence=.*: must leave errors above 2e-06"):
+    with pytest.raises(ValueError, match=r"significance=.*, confidence = .*: must leave errors above 2e-06"):
         verify(
             "published/dp-dpe-central",
             epsilon=10.0,

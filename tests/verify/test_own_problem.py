@@ -100,7 +100,7 @@ def test_python_takes_the_name_too():
         ("sizeless", "size = 0: must be a whole number of at least 1"),
         ("rowless", r"solve returned object of shape \(\); must be whole numbers of shape"),
         ("worded_optimum", "optimum returned None; must be a number"),
-        ("worded_means", "means=.*: must be a number in .* for each of the 6 arms"),
+        ("worded_means", "means = .*: must be a number in .* for each of the 6 arms"),
         ("not_a_number", r"reward of \[2, 5\] is nan"),
         ("no_optimum", r"optimum of \[2, 5\] is nan"),
         ("rough", "smoothness_linf = 1, but the reward of .* moves by"),

@@ -222,7 +222,7 @@ def test_refusals_name_what_is_wrong(arguments, error, words):
 )
 def test_the_fewest_samples_are_one_number_and_enough_for_every_kind(subject, given):
     few = {"epsilon": 1.0, "effort": "quick", **given}
-    with pytest.raises(ValueError, match="samples=1023: must be a whole number of at least 1,024"):
+    with pytest.raises(ValueError, match="samples = 1023: must be a whole number of at least 1,024"):
         verify(subject, samples=1_023, **few)
     assert verify(subject, samples=1_024, **few).verdict in ("certified", "unproven")
 

@@ -140,12 +140,12 @@ def anytime_test(
         raise ParameterError("candidates must not be empty")
     for name, level in (("confidence", confidence), ("significance", significance)):
         if not 0.0 < level < 1.0:
-            raise ParameterError(f"{name}={level!r}: must lie in (0, 1)")
+            raise ParameterError(f"{name} = {level!r}: must lie in (0, 1)")
     significance = min(significance, (1.0 - confidence) / 2.0)  # the error of the bound pays for it, too
     least = FEWEST_OF_PAIR * len(candidates)
     if samples < least:
         raise ParameterError(
-            f"samples={samples:,}: must be at least {least:,} for {len(candidates)} pair(s) of neighbours"
+            f"samples = {samples:,}: must be at least {least:,} for {len(candidates)} pair(s) of neighbours"
         )
     source = source or Candidates(candidates, samples)
     wealth = Wealth(claim_epsilon, claim_delta, confidence, significance, opening or Opening())

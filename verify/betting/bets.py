@@ -58,7 +58,7 @@ class Bets:
         except ValueError as error:
             if not opening.pairs:
                 raise
-            raise WealthError(f"anytime={self.file}: holds a pair that is none: {error}") from None
+            raise WealthError(f"anytime = {self.file}: holds a pair that is none: {error}") from None
         effort = conduct.effort
         result = anytime_test(
             known.worlds,

@@ -72,9 +72,9 @@ class Payoff:
         """
         epsilons = np.atleast_1d(np.asarray(epsilon, dtype=np.float64))
         if not np.all((epsilons >= 0.0) & (epsilons < 700.0)):
-            raise ParameterError(f"epsilon={epsilon!r}: must lie in [0, 700)")
+            raise ParameterError(f"epsilon = {epsilon!r}: must lie in [0, 700)")
         if not 0.0 <= delta < 1.0:
-            raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
+            raise ParameterError(f"delta = {delta!r}: must lie in [0, 1)")
         # One rounding up keeps the expectation at most 0 in exact arithmetic too.
         return cls(np.nextafter(np.exp(epsilons) * (1.0 + 1e-15), math.inf), delta)
 

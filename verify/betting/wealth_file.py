@@ -111,7 +111,7 @@ class WealthAccount:
         used = {run["seed"] for run in self.runs}
         if wanted and wanted in used:
             raise WealthError(
-                f"seed={wanted}: the wealth file has a run of it; evidence counts once, so take another seed, or 0 "
+                f"seed = {wanted}: the wealth file has a run of it; evidence counts once, so take another seed, or 0 "
                 "for a fresh one"
             )
         return wanted or next(seed for seed in range(len(used) + 1) if seed not in used)
@@ -125,7 +125,7 @@ class WealthAccount:
             If a run used the result's seed already.
         """
         if result.seed in {run["seed"] for run in self.runs}:
-            raise WealthError(f"seed={result.seed}: the wealth file has a run of it; evidence counts once")
+            raise WealthError(f"seed = {result.seed}: the wealth file has a run of it; evidence counts once")
         closing = result.closing
         return replace(
             self,
@@ -163,18 +163,18 @@ def open_account(
     """
     fresh = WealthAccount.new(subject, source, claim, settings)
     if not path.absolute().parent.is_dir():
-        raise WealthError(f"anytime={path}: its folder does not exist")
+        raise WealthError(f"anytime = {path}: its folder does not exist")
     if path.exists() and not path.is_file():  # a terminal or a pipe may wait for ever
-        raise WealthError(f"anytime={path}: must be a file")
+        raise WealthError(f"anytime = {path}: must be a file")
     if not os.access(path.absolute().parent, os.W_OK):
-        raise WealthError(f"anytime={path}: its folder cannot be written")
+        raise WealthError(f"anytime = {path}: its folder cannot be written")
     if not path.exists():
         return fresh
     found = _read_account(path)
     different = _difference(found, fresh)
     if different:
         raise WealthError(
-            f"anytime={path}: holds the evidence on {different}; begin a new file for it, or delete this one"
+            f"anytime = {path}: holds the evidence on {different}; begin a new file for it, or delete this one"
         )
     return found
 
@@ -203,7 +203,7 @@ def _read_account(path: Path) -> WealthAccount:
     try:
         saved = from_json(path.read_text(encoding="utf-8"))
         if (version := saved.pop("format")) != _FORMAT:
-            raise WealthError(f"anytime={path}: must be in the format {_FORMAT!r}, is {version!r}")
+            raise WealthError(f"anytime = {path}: must be in the format {_FORMAT!r}, is {version!r}")
         lists = {"runs": tuple(saved["runs"]), "pairs": tuple(saved["pairs"])}
         account = WealthAccount(**{**saved, **lists})
         numbers = [account.log_wealth, account.log_peak]
@@ -211,15 +211,15 @@ def _read_account(path: Path) -> WealthAccount:
         numbers += [number for values in grid for number in values]
         seeds = [run["seed"] for run in account.runs]
         if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
-            raise WealthError(f"anytime={path}: log_wealth, log_peak: must be finite numbers")
+            raise WealthError(f"anytime = {path}: log_wealth, log_peak: must be finite numbers")
         if len(set(seeds)) < len(seeds):
-            raise WealthError(f"anytime={path}: runs: must have different seeds")
+            raise WealthError(f"anytime = {path}: runs: must have different seeds")
         if account.log_peak < max(0.0, account.log_wealth):
-            raise WealthError(f"anytime={path}: log_peak: must be at least log_wealth, and 0")
+            raise WealthError(f"anytime = {path}: log_peak: must be at least log_wealth, and 0")
         if not all(isinstance(run["samples"], int) for run in account.runs):
-            raise WealthError(f"anytime={path}: runs: each must have its number of samples")
+            raise WealthError(f"anytime = {path}: runs: each must have its number of samples")
         if not isinstance(account.bets, dict):
-            raise WealthError(f"anytime={path}: bets: must be an object")
+            raise WealthError(f"anytime = {path}: bets: must be an object")
     except (
         OSError,
         ArithmeticError,
@@ -229,5 +229,5 @@ def _read_account(path: Path) -> WealthAccount:
         DataFileError,
         UnicodeDecodeError,
     ) as error:
-        raise WealthError(f"anytime={path}: not a wealth file ({type(error).__name__}: {error})") from None
+        raise WealthError(f"anytime = {path}: not a wealth file ({type(error).__name__}: {error})") from None
     return account

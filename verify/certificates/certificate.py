@@ -230,9 +230,11 @@ def said_options(options: Options) -> dict[str, Any]:
         if name in SAID and (name == "seed" or value not in (default, {}, [])):
             said[name] = _plain(name, value)
             if name == "problem" and names_file(value):
-                raise ParameterError(f"problem={value!r}: a certificate names problems of the catalogue only")
+                raise ParameterError(
+                    f"problem = {value!r}: a certificate names problems of the catalogue only"
+                )
         elif facts.repeats and value != default and name not in (*SAID, "epsilon", "delta", "composition"):
-            raise ParameterError(f"{name}={value!r}: a certificate is about a proof, and takes none")
+            raise ParameterError(f"{name} = {value!r}: a certificate is about a proof, and takes none")
     return said
 
 
@@ -241,9 +243,9 @@ def _plain(name: str, value: Any) -> Any:
     try:
         plain = json_able(value)
     except ValueError:
-        raise ParameterError(f"{name}={value!r}: has no words for a certificate; name it") from None
+        raise ParameterError(f"{name} = {value!r}: has no words for a certificate; name it") from None
     if "inf" in (plain, value):
-        raise ParameterError(f"{name}={value!r}: must be finite for a certificate")
+        raise ParameterError(f"{name} = {value!r}: must be finite for a certificate")
     return plain
 
 

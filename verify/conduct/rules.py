@@ -73,7 +73,7 @@ def accepted_by(make: Callable[[Any], Any]) -> ValueRule:
 
 def _refusal(name: str, value: Any, rule: str) -> ValueError:
     """Return the error of a value that breaks a rule."""
-    return ValueError(f"{name}={_short_repr(value)}: {rule}")
+    return ValueError(f"{name} = {_short_repr(value)}: {rule}")
 
 
 def _short_repr(value: Any) -> str:

@@ -63,7 +63,7 @@ def simulate_plain_bandit(
         )
     for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
         if value < 1:
-            raise ParameterError(f"{name}={value!r}: must be at least 1")
+            raise ParameterError(f"{name} = {value!r}: must be at least 1")
     if problem is None or problem == "top-k":
         played, name = build_problem("top-k", {"arms": bandit.arms, "size": 1, **settings}), "top-k"
     elif isinstance(problem, str):

@@ -109,7 +109,7 @@ def simulate_learner(
         play: Any = simulate_contexts if isinstance(problem, LinearContexts) else simulate
         return play(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation), {}
     if checkpoints < 1:
-        raise ParameterError(f"checkpoints={checkpoints!r}: must be at least 1")
+        raise ParameterError(f"checkpoints = {checkpoints!r}: must be at least 1")
     phased = simulate_phases(build, problem, rounds=horizon, **simulation)
     sent = phased.communication
     further = {

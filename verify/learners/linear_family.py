@@ -111,7 +111,7 @@ class LinearFamily(LearnerFamily):
         least = min(effort.significance, 1.0 - effort.confidence)
         if self.claim.view == View.ACTIONS.value and not least > 2.0 * NEGLIGIBLE:
             raise ParameterError(
-                f"significance={effort.significance!r}, confidence={effort.confidence!r}: must leave errors above "
+                f"significance = {effort.significance!r}, confidence = {effort.confidence!r}: must leave errors above "
                 f"{2.0 * NEGLIGIBLE:g} where the view is a linear learner's actions: of the histories that are drawn, "
                 "some are left out"
             )

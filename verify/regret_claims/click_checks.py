@@ -58,7 +58,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
         theorem, problem = theorem_of(bound, ClickTheorem, "clicks and examinations"), instance.problem
         structure = getattr(problem, "structure", None)
         if not isinstance(structure, RankedLists) or (laws and not isinstance(problem, Cascade)):
-            raise ParameterError(f"problem={problem!r}: must be a cascade")
+            raise ParameterError(f"problem = {problem!r}: must be a cascade")
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         values = bound.values(instance)
         self.theorem, self.laws = theorem, laws

@@ -68,7 +68,7 @@ class EliminationRun(BatchedRun):
         theorem, problem = theorem_of(bound, EliminationTheorem, "elimination"), instance.problem
         structure = getattr(problem, "structure", None)
         if not isinstance(structure, Arms) or (laws and not isinstance(problem, SemiBandit)):
-            raise ParameterError(f"problem={problem!r}: must be arms")
+            raise ParameterError(f"problem = {problem!r}: must be arms")
         self.laws = laws
         failure = good_event_failure(theorem.failure, bound, instance)
         super().__init__(bound, instance, lanes, failure, structure.arms)

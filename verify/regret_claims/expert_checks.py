@@ -90,7 +90,7 @@ class ExpertRun(StructuredRun[Weights]):
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
         theorem, problem = theorem_of(bound, WeightTheorem, "weights"), instance.problem
         if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, Experts):
-            raise ParameterError(f"problem={problem!r}: must be experts")
+            raise ParameterError(f"problem = {problem!r}: must be experts")
         super().__init__(bound, instance, lanes, None)
         self.rate, experts = bound.value_of(theorem.rate, instance), problem.structure.arms
         self._sums, self._gain = np.zeros((lanes, experts)), np.zeros(lanes)

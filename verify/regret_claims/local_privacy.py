@@ -98,7 +98,7 @@ def audit_local_privacy(
     check_numbers(epsilon=epsilon, horizon=horizon, runs=runs, seed=seed, error=error)
     check_epsilon(claim)
     if not 0 < gap < 0.5:
-        raise ParameterError(f"gap={gap!r}: must be a number above 0 and below 1/2")
+        raise ParameterError(f"gap = {gap!r}: must be a number above 0 and below 1/2")
     limits = []
     for number, sign in enumerate((-1.0, 1.0)):
         instance = Instance(plain_problem(make.family, [0.5, 0.5 + sign * gap]), epsilon, horizon)

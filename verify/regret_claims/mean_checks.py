@@ -72,12 +72,12 @@ class MeanRun(BatchedRun):
         theorem, problem = theorem_of(bound, ConfidenceTheorem, "the learner's estimates"), instance.problem
         if theorem.feeds == "examined":
             if not isinstance(problem, Cascade):
-                raise ParameterError(f"problem={problem!r}: must be a cascade")
+                raise ParameterError(f"problem = {problem!r}: must be a cascade")
         elif laws and not (
             isinstance(problem, SemiBandit) and isinstance(problem.structure, TopK | Matroid | DisjointPaths)
         ):
             raise ParameterError(
-                f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets, a matroid or disjoint "
+                f"problem = {problem!r}: must be a semi-bandit with a linear reward, on sets, a matroid or disjoint "
                 "paths"
             )
         failure = None if theorem.failure is None else good_event_failure(theorem.failure, bound, instance)

@@ -74,7 +74,9 @@ class PhaseRun(ProofRun):
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
         theorem, problem = theorem_of(bound, PhaseTheorem, "phases"), instance.problem
         if not isinstance(problem, LinearBandit) or (laws and problem.rewards != "signs"):
-            raise ParameterError(f"problem={problem!r}: must be a linear bandit with rewards that are signs")
+            raise ParameterError(
+                f"problem = {problem!r}: must be a linear bandit with rewards that are signs"
+            )
         super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))
         self.theorem, self.problem = theorem, problem
         self.exponent = bound.value_of(theorem.exponent, instance)

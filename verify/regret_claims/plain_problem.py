@@ -34,7 +34,7 @@ def plain_problem(family: str, means: npt.ArrayLike, size: int = 1) -> SemiBandi
         return Cascade(arms, size, given)
     if family == "bandit":
         if size > 1:
-            raise ProblemError(f"size={size}: this learner plays one arm at a time")
+            raise ProblemError(f"size = {size}: this learner plays one arm at a time")
         return SemiBandit(Arms(arms), given)
     if family == "matroid":
         return SemiBandit(UniformMatroid(arms, size), given)
@@ -42,7 +42,7 @@ def plain_problem(family: str, means: npt.ArrayLike, size: int = 1) -> SemiBandi
         return SemiBandit(Experts(arms), given)
     if family == "semi-bandit":
         return SemiBandit(TopK(arms, size), given)
-    raise ProblemError(f"family={family!r}: must be learners of arms, bases or lists")
+    raise ProblemError(f"family = {family!r}: must be learners of arms, bases or lists")
 
 
 def plain_instance(

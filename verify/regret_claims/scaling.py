@@ -139,7 +139,7 @@ def fit_scaling(
     if (none := means <= _NONE * worst).any():
         at = ",".join(f"{value:g}" for value, without in zip(values, none, strict=True) if without)
         raise ProblemError(
-            f"{variable}={at}: no regret within {counted_noun(horizon, 'round')} in {counted_noun(runs, 'run')}; an "
+            f"{variable} = {at}: no regret within {counted_noun(horizon, 'round')} in {counted_noun(runs, 'run')}; an "
             "exponent is fitted to its logarithm: must be above 0 in each cell"
         )
     learnt = means < _LEARNT * worst
@@ -177,7 +177,7 @@ def _checked(variable: str, values: tuple[float, ...]) -> tuple[float, ...]:
     if variable not in VARIABLES:
         raise SettingError(f"scaling in {variable!r}: must be one of {', '.join(VARIABLES)}")
     if len(set(values)) < _FEWEST:
-        raise SettingError(f"{variable}={values!r}: must be at least {_FEWEST} different values")
+        raise SettingError(f"{variable} = {values!r}: must be at least {_FEWEST} different values")
     rules: Mapping[str, tuple[Callable[[float], bool], str]] = {
         "epsilon": (
             lambda value: LEAST_EPSILON <= value <= LARGEST_EPSILON,
@@ -196,7 +196,7 @@ def _checked(variable: str, values: tuple[float, ...]) -> tuple[float, ...]:
     allowed, rule = rules[variable]
     for value in values:
         if not allowed(value):
-            raise SettingError(f"{variable}={value!r}: must be {rule}")
+            raise SettingError(f"{variable} = {value!r}: must be {rule}")
     return values
 
 

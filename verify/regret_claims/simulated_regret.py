@@ -69,10 +69,10 @@ def check_numbers(
     except ValueError as refusal:  # of who asks, and not of the learner
         raise SettingError(str(refusal)) from None
     if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 1):
-        raise SettingError(f"runs={runs!r}: must be a whole number of at least 1")
+        raise SettingError(f"runs = {runs!r}: must be a whole number of at least 1")
     if error is not None and (
         isinstance(error, bool) or not (isinstance(error, int | float) and 0 < error < 1)
     ):
-        raise SettingError(f"error={error!r}: must be a number above 0 and below 1")
+        raise SettingError(f"error = {error!r}: must be a number above 0 and below 1")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise SettingError(f"seed={seed!r}: must be a whole number of at least 0")
+        raise SettingError(f"seed = {seed!r}: must be a whole number of at least 0")

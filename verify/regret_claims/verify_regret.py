@@ -265,7 +265,7 @@ def _value_of(bound: StatedBound, instance: Instance) -> float:
             f"regret_bound raised {describe_error(error)} at horizon {instance.horizon} (at {blamed_place(error)})"
         ) from error
     if isinstance(stated, bool) or not isinstance(stated, int | float | np.number | sp.Number):
-        raise SettingError(f"regret_bound={stated!r}: must return a number")
+        raise SettingError(f"regret_bound = {stated!r}: must return a number")
     return float(stated)
 
 
@@ -295,7 +295,7 @@ def _check_own_bound(bound: object) -> None:
     """Refuse a bound that is no function of an instance alone."""
     rule = "must be a function of one argument, an Instance (a staticmethod of the class), or a RegretBound"
     if not callable(bound):
-        raise SettingError(f"regret_bound={bound!r}: {rule}")
+        raise SettingError(f"regret_bound = {bound!r}: {rule}")
     try:
         takes = inspect.signature(bound)
     except (TypeError, ValueError):  # of C code; its call tells

@@ -56,7 +56,7 @@ class WidthRun(ProofRun):
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
         theorem, problem = theorem_of(bound, WidthTheorem, "widths"), instance.problem
         if not isinstance(problem, LinearContexts):
-            raise ParameterError(f"problem={problem!r}: must be a contextual linear bandit")
+            raise ParameterError(f"problem = {problem!r}: must be a contextual linear bandit")
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         self.theorem, self.problem, self.laws = theorem, problem, laws
         self.domain = RegressionMoments(problem.features, theorem.weight)

@@ -68,7 +68,7 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
     if (scan < _FEWEST and not few) or choose < _FEWEST:
         least = fewest_samples(candidates)
         raise ParameterError(
-            f"samples={samples:,}: must be at least {least:,} for {candidates} pair(s) of neighbours"
+            f"samples = {samples:,}: must be at least {least:,} for {candidates} pair(s) of neighbours"
         )
     return StageSizes(scan, choose, confirm)
 

@@ -68,7 +68,7 @@ class Stouffer(Inversion):
     def __post_init__(self) -> None:
         if not _LEAST_WEIGHT <= self.weight <= _MOST_WEIGHT:
             raise ParameterError(
-                f"weight={self.weight!r}: must lie in [{_LEAST_WEIGHT}, {_MOST_WEIGHT}]; beyond, one count "
+                f"weight = {self.weight!r}: must lie in [{_LEAST_WEIGHT}, {_MOST_WEIGHT}]; beyond, one count "
                 "is as good as known and a union of two bounds is sharper"
             )
 

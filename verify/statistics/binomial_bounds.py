@@ -180,7 +180,7 @@ class Union(Inversion):
 
     def __post_init__(self) -> None:
         if not 0.0 < self.share < 1.0:
-            raise ParameterError(f"share={self.share!r}: must lie in (0, 1)")
+            raise ParameterError(f"share = {self.share!r}: must lie in (0, 1)")
 
     def region_corners(
         self, hits: int, n: int, hits_other: int, n_other: int, error: float

@@ -58,6 +58,6 @@ def named_adversary(words: str) -> Adversary:
         MemoryError,
     ) as error:  # the last two of nesting
         raise AdversaryError(
-            f"adversary={words!r}: must be challenge(arm, number), as in 'challenge(0, 1)' or "
+            f"adversary = {words!r}: must be challenge(arm, number), as in 'challenge(0, 1)' or "
             f"'challenge(arm=0, number=1, others=1)', or path/to/file.py:object ({error})"
         ) from None

@@ -27,7 +27,7 @@ _RECORD = "one user's value, one of the strings 0, 1, ..., 10"
 def murmur3(key: bytes, seed: int) -> int:
     """MurmurHash3 x86_32 (Appleby) of a key of at most three bytes, as the signed number that DP-Sniper reduces."""
     if len(key) > 3:
-        raise ParameterError(f"key={key!r}: must be at most three bytes")
+        raise ParameterError(f"key = {key!r}: must be at most three bytes")
     word = int.from_bytes(key, "little") * 0xCC9E2D51 & 0xFFFFFFFF
     word = (word << 15 | word >> 17) & 0xFFFFFFFF
     state = seed ^ (word * 0x1B873593 & 0xFFFFFFFF) ^ len(key)

@@ -84,7 +84,7 @@ def specimen(
 
     def register(subject: _Subject) -> _Subject:
         if name in _registered:
-            raise ParameterError(f"name={name!r}: is another specimen's")
+            raise ParameterError(f"name = {name!r}: is another specimen's")
         made = subject if make is None else make(subject)
         _registered[name] = Specimen(name, made, **{"true_epsilon": facts["epsilon"], **facts})
         return subject

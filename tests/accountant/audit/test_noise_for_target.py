@@ -118,13 +118,13 @@ def test_targets_out_of_reach(file):
 @pytest.mark.parametrize(
     ("epsilon", "delta", "words"),
     [
-        (0.0, 0.0, "epsilon=0.0: must be above 0 at delta=0"),
-        (-1.0, 1e-6, r"epsilon=-1.0: must be a number from 0 to 1e\+100"),
-        (math.inf, 1e-6, r"epsilon=inf: must be a number from 0 to 1e\+100"),
-        (math.nan, 1e-6, r"epsilon=nan: must be a number from 0 to 1e\+100"),
-        (1.0, -1e-6, r"delta=-1e-06: must lie in \[0, 1\)"),
-        (1.0, 1.0, r"delta=1.0: must lie in \[0, 1\)"),
-        (1.0, math.nan, r"delta=nan: must lie in \[0, 1\)"),
+        (0.0, 0.0, "epsilon = 0.0: must be above 0 at delta=0"),
+        (-1.0, 1e-6, r"epsilon = -1.0: must be a number from 0 to 1e\+100"),
+        (math.inf, 1e-6, r"epsilon = inf: must be a number from 0 to 1e\+100"),
+        (math.nan, 1e-6, r"epsilon = nan: must be a number from 0 to 1e\+100"),
+        (1.0, -1e-6, r"delta = -1e-06: must lie in \[0, 1\)"),
+        (1.0, 1.0, r"delta = 1.0: must lie in \[0, 1\)"),
+        (1.0, math.nan, r"delta = nan: must lie in \[0, 1\)"),
     ],
 )
 def test_what_is_no_target_is_refused(file, epsilon, delta, words):

@@ -402,7 +402,7 @@ def test_map_needs_into_or_stability(arguments):
 
 @pytest.mark.parametrize("stability", [-1.0, math.nan, math.inf])
 def test_stability_is_a_finite_number(stability):
-    with pytest.raises(ValueError, match=r"stability=.*: must be a finite number"):
+    with pytest.raises(ValueError, match=r"stability = .*: must be a finite number"):
         gate().private([0.5], Box(0, 1, 1), "u").map(lambda v: v, stability=stability)
 
 

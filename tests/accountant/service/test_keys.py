@@ -51,9 +51,9 @@ def test_names_that_are_none(keys: KeyFile, name: str) -> None:
 
 def test_names_are_for_one_key(keys: KeyFile) -> None:
     keys.add("ann", [KeyScope.READ])
-    with pytest.raises(ValueError, match="name='ann': there is a key of this name"):
+    with pytest.raises(ValueError, match="name = 'ann': there is a key of this name"):
         keys.add("ann", [KeyScope.READ])
-    with pytest.raises(ValueError, match="name='bob': there is no key"):
+    with pytest.raises(ValueError, match="name = 'bob': there is no key"):
         keys.remove("bob")
     with pytest.raises(ValueError, match="at least one of read, spend, act, observe, admin"):
         keys.add("bob", [])
@@ -100,5 +100,5 @@ def test_a_key_may_be_for_some_runs_only(keys: KeyFile) -> None:
     assert [web.spends_on, ann.spends_on] == [Scope(), Scope("ads", "acme")]
     assert [web.reaches(run) for run in ("shop", "news", "other", None)] == [True, True, False, False]
     assert [ann.reaches(run) for run in ("shop", None)] == [True, True]
-    with pytest.raises(ValueError, match=r"run='\.\.': must be 1 to 64 letters"):
+    with pytest.raises(ValueError, match=r"run = '\.\.': must be 1 to 64 letters"):
         keys.add("bob", [KeyScope.ACT], [".."])

@@ -37,5 +37,5 @@ def test_limits_are_positive(name: str) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0001, 2e9, math.inf])
 def test_no_service_lets_reservations_last_as_long_as_no_accountant_does(seconds: float) -> None:
-    with pytest.raises(ValueError, match=r"reservation=.*: must be seconds from 0\.001 to 1e\+09"):
+    with pytest.raises(ValueError, match=r"reservation = .*: must be seconds from 0\.001 to 1e\+09"):
         ServiceLimits(reservation=seconds)

@@ -180,7 +180,7 @@ def test_without_a_time_of_birth_the_device_tells(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("name", ["", "none/anchor"])
 def test_an_anchor_that_can_be_no_file_is_refused_before_a_store_is_made(tmp_path: Path, name: str) -> None:
     path, anchor = tmp_path / "ledger.db", tmp_path / name
-    with pytest.raises(ParameterError, match=r"anchor='.*': must be a file in a folder that exists"):
+    with pytest.raises(ParameterError, match=r"anchor = '.*': must be a file in a folder that exists"):
         opened(path, anchor)
     assert not path.exists()
     opened(path)

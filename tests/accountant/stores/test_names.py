@@ -124,7 +124,7 @@ def test_what_is_no_key_is_refused(text: str, tmp_path: Path, monkeypatch: pytes
     path.write_text(text, encoding="utf-8")
     monkeypatch.setenv("A_KEY", text)
     for where in (path, "env:A_KEY", "env:NO_KEY"):
-        with pytest.raises(ValueError, match=f"names='{where}': must hold a key of 64 hexadecimal digits"):
+        with pytest.raises(ValueError, match=f"names = '{where}': must hold a key of 64 hexadecimal digits"):
             opened(tmp_path / "ledger.db", where)
     path.write_text(f"{'0' * 64}\n{'0' * 64}\n")
     with pytest.raises(ValueError, match="no two of them the same"):

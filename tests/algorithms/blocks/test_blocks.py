@@ -227,7 +227,7 @@ def test_half_written_files_do_not_count(tmp_path: Path) -> None:
 
 def test_a_store_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match=r"store='.*file': must be a folder"):
+    with pytest.raises(ValueError, match=r"store = '.*file': must be a folder"):
         BlockStore(tmp_path / "file")
 
 

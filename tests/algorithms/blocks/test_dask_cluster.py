@@ -102,7 +102,7 @@ def test_workers_of_other_versions_are_refused(scheduler: str, monkeypatch: pyte
 def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PATIENCE", 0.2)
     with (
-        pytest.raises(ClusterError, match=r"scheduler='tcp://127\.0\.0\.1:9': no scheduler answers"),
+        pytest.raises(ClusterError, match=r"scheduler = 'tcp://127\.0\.0\.1:9': no scheduler answers"),
         DaskCluster("tcp://127.0.0.1:9").open(print),
     ):
         pass

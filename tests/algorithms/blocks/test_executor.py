@@ -133,7 +133,7 @@ def _alive(process: int) -> bool:
 @pytest.mark.parametrize("workers", [0, -1, 1_001, True, 2.0, "2", "threads", "dasky", ""])
 def test_what_names_no_workers_is_refused(workers: Any) -> None:
     with pytest.raises(
-        ValueError, match=rf"^workers={workers!r}: must be a whole number from 1 to 1,000, dask,"
+        ValueError, match=rf"^workers = {workers!r}: must be a whole number from 1 to 1,000, dask,"
     ):
         make_executor(workers)
 

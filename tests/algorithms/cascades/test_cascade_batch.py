@@ -209,7 +209,7 @@ def test_a_level_free_index_has_less_regret(means, size, least):
 
 
 def test_an_index_is_one_of_two():
-    with pytest.raises(ValueError, match="index='ucb': must be one of level-free, confidence"):
+    with pytest.raises(ValueError, match="index = 'ucb': must be one of level-free, confidence"):
         CascadeUCBBatch(
             Cascade(6, 3, MEANS).structure, Simulation(0, 64), epsilon=1.0, horizon=9, index="ucb"
         )

@@ -21,5 +21,5 @@ def test_an_unknown_setting_is_refused_with_all_that_learner_and_problem_take(
 
 
 def test_learners_without_tickets_are_refused_by_that_and_not_as_unknown() -> None:
-    with pytest.raises(ValueError, match="learner='dp-dpe-central': must hand out tickets"):
+    with pytest.raises(ValueError, match="learner = 'dp-dpe-central': must hand out tickets"):
         NamedLearner("dp-dpe-central", "linear", epsilon=1.0, horizon=100, delta=1e-6)

@@ -621,9 +621,9 @@ class Shuffled:
 @pytest.mark.parametrize(
     ("build", "accountant", "rule"),
     [
-        (5, Accountant(Budget(1.0)), "build=5: must be a function that makes the learner on an accountant"),
+        (5, Accountant(Budget(1.0)), "build = 5: must be a function that makes the learner on an accountant"),
         (lambda gate: None, Accountant(Budget(1.0)), "returned None; must return the learner"),
-        (lambda gate: gate, None, "accountant=None: must be an Accountant"),
+        (lambda gate: gate, None, "accountant = None: must be an Accountant"),
     ],
 )
 def test_what_makes_no_run_is_refused_by_name(build: Any, accountant: Any, rule: str, tmp_path: Path) -> None:

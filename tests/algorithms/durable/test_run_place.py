@@ -406,7 +406,7 @@ def test_what_is_kept_is_in_the_same_save(tmp_path: Path) -> None:
         ]
         with run.turn():
             play(run, 0, 1)
-            with pytest.raises(ValueError, match="keep='a': must be a name by which nothing is kept yet"):
+            with pytest.raises(ValueError, match="keep = 'a': must be a name by which nothing is kept yet"):
                 run.save(keep={"new": b"", "a": b"other"})
             assert [run.extra_state(name) for name in ("a", "new")] == [b"one", None]
             assert kept_in(tmp_path / "run", "c") == b"three"  # while it is open

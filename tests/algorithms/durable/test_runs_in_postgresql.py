@@ -111,7 +111,7 @@ def test_who_waits_goes_on_when_the_other_is_done(url: str) -> None:
     with load(url, wait=60.0) as second:
         assert play(second, 0, 3)
     for wait in (-1.0, float("nan")):
-        with pytest.raises(ValueError, match=r"wait=.*: must be a number of seconds, at least 0"):
+        with pytest.raises(ValueError, match=r"wait = .*: must be a number of seconds, at least 0"):
             load(url, wait=wait)
 
 

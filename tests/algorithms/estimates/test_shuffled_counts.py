@@ -121,7 +121,9 @@ def test_batches_wait_for_the_shuffler_of_their_own_length():
 @pytest.mark.parametrize(("epsilon", "delta", "sigma"), [(1e-4, 1e-6, "1.72e+04"), (3e-4, 1e-12, "1.74e+04")])
 def test_claims_that_take_too_many_bits_are_refused_when_a_learner_is_built(epsilon, delta, sigma):
     """They took minutes; nothing is spent before they are refused."""
-    rule = rf"epsilon={epsilon}, delta={delta}: must be larger for shuffled counts, .* {re.escape(sigma)} "
+    rule = (
+        rf"epsilon = {epsilon}, delta = {delta}: must be larger for shuffled counts, .* {re.escape(sigma)} "
+    )
     with pytest.raises(ValueError, match=rule):
         DPBanditShuffle(Arms(2), Simulation(1, 64), epsilon=epsilon, delta=delta, horizon=10)
     with pytest.raises(ValueError, match=r"must be larger for shuffled counts"):

@@ -229,7 +229,7 @@ def test_rewards_may_come_in_any_order_if_they_say_what_was_played():
             rewards.setdefault(client, (-1.0) ** client * (action + 1) / 4)
             before = learner.played, learner.communication
             unplayed = accountant.private([[0.0]], phase.domain, "nobody")
-            with pytest.raises(ValueError, match="action=7: is not played in this phase; waited for are"):
+            with pytest.raises(ValueError, match="action = 7: is not played in this phase; waited for are"):
                 learner.observe(unplayed, action=7)
             assert (learner.played, learner.communication) == before
             report = accountant.private(phase.report([rewards[client]])[np.newaxis], phase.domain, client)
@@ -248,7 +248,7 @@ def test_an_action_with_all_its_rewards_takes_no_more():
     for client in range(int(phase.counts[0])):
         learner.observe(accountant.private([[0.0]], phase.domain, client), action=first)
     late = accountant.private([[0.0]], phase.domain, "late")
-    with pytest.raises(ValueError, match=f"action={first}: has all its rewards in this phase"):
+    with pytest.raises(ValueError, match=f"action = {first}: has all its rewards in this phase"):
         learner.observe(late, action=first)
     assert accountant.spent("late").epsilon == 0
     assert learner.next_action == int(phase.support[1])

@@ -66,7 +66,7 @@ def test_unit_vectors_as_floats_have_them_are_taken_and_copied() -> None:
         (DPPECentral, {"reward_bound": "1"}, "reward_bound = '1': must be a number from 1e-100 to"),
         (DPPECentral, {"reward_bound": 10**400}, "reward_bound = 10.*: must be a number from 1e-100 to"),
         (DPPECentral, {"reward_bound": None}, "reward_bound = None: .*: a single reward is not concentrated"),
-        (DPPECentral, {"gate": 7}, "gate=7: must be a gate"),
+        (DPPECentral, {"gate": 7}, "gate = 7: must be a gate"),
         (DPDPECentral, {"gate": Simulation(0, 64)}, "gate.lanes = 64: .* one lane only"),
     ],
 )

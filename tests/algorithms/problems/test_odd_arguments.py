@@ -43,7 +43,10 @@ ACTIONS, THETA = np.eye(2), [0.1, 0.2]
         (lambda: LoggedUsers(TopK(2, 1), [["a", "b"]]), "outcomes = [['a', 'b']]: must be numbers"),
         (lambda: LinearBandit(ACTIONS, THETA, "x", 9), "sigma = 'x': must be one real number"),  # type: ignore[arg-type]
         (lambda: LinearBandit(ACTIONS, THETA, 0.1, 1.5), "population = 1.5: must be a whole number"),  # type: ignore[arg-type]
-        (lambda: LinearBandit(ACTIONS, THETA, 0.1, 9, replacement="no"), "replacement='no': must be True or"),  # type: ignore[arg-type]
+        (
+            lambda: LinearBandit(ACTIONS, THETA, 0.1, 9, replacement="no"),
+            "replacement = 'no': must be True or",
+        ),  # type: ignore[arg-type]
         (lambda: LinearBandit(ACTIONS, ["x", 1], 0.1, 9), "theta = ['x', 1]: must be numbers"),  # type: ignore[arg-type]
         (lambda: LinearContexts("abc", 3), "parameter = 'abc': must be numbers"),  # type: ignore[arg-type]
     ],

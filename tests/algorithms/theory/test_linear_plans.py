@@ -25,7 +25,7 @@ S, M, MU, EPSILON = _linear_symbols()
 def test_every_linear_learner_that_claims_privacy_has_a_plan() -> None:
     private = {name for name, entry in linear_learners.items() if entry.certified_form}
     assert private == set(LINEAR_PLANNED)
-    with pytest.raises(ValueError, match="name='dpe': no plan is known"):
+    with pytest.raises(ValueError, match="name = 'dpe': no plan is known"):
         linear_plan("dpe")
 
 

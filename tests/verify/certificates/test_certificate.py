@@ -43,7 +43,7 @@ def test_it_loads_back_from_its_own_json(certificate: Certificate, tmp_path: Pat
         ({"options": {"seed": 3, "effort": "default"}}, "must be those that are not the default"),
         ({"options": {"seed": -1}}, "seed"),
         ({"more": 1}, "has keys that are unknown: more"),
-        ({"date": "next tuesday"}, "date='next tuesday': must be a time in UTC"),
+        ({"date": "next tuesday"}, "date = 'next tuesday': must be a time in UTC"),
     ],
 )
 def test_what_is_no_certificate_is_refused(
@@ -55,9 +55,9 @@ def test_what_is_no_certificate_is_refused(
 
 
 def test_options_without_words_are_refused_before_any_work() -> None:
-    with pytest.raises(ValueError, match="anytime=True: a certificate is about a proof"):
+    with pytest.raises(ValueError, match="anytime = True: a certificate is about a proof"):
         certify(Laplace(scale=1.0), epsilon=1.0, anytime=True)
-    with pytest.raises(ValueError, match="time_limit=inf: must be finite"):
+    with pytest.raises(ValueError, match="time_limit = inf: must be finite"):
         said_options(Options(time_limit=float("inf")))
 
 

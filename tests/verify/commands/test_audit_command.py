@@ -247,7 +247,7 @@ BAD = [
     (["audit", "FILE", "--delta", "nan"], "'--delta': nan is not in the range"),
     (["audit", "FILE", "--epsilon", "-1"], "'--epsilon': -1.0"),
     (["audit", "FILE", "--epsilon", "inf"], "'--epsilon': inf is not in the range 0<=x<inf"),
-    (["audit", "FILE", "--epsilon", "1", "--delta", "0.1"], "--epsilon 1.0, delta=0.1: exactly one"),
+    (["audit", "FILE", "--epsilon", "1", "--delta", "0.1"], "--epsilon 1.0, delta = 0.1: exactly one"),
     (["audit", "FILE", "--budget", "-1"], "'--budget': -1.0"),
     (["audit", "FILE", "--epsilon", "1", "--budget", "1"], "goes with a given delta"),
     (["audit", "FILE", "-o", "curve.pdf"], ".png"),

@@ -90,10 +90,10 @@ def test_cells_in_which_nothing_is_learnt_are_left_out():
         ("epsilon", (1.0, 2.0), "at least 3"),
         ("gap", (0.1, 0.5, 1.5), "gap=1.5"),
         ("size", (1, 2, 2.5), "size=2.5"),
-        ("size", (1, 2, math.inf), "size=inf: must be a whole number from 1 to 10000"),
+        ("size", (1, 2, math.inf), "size = inf: must be a whole number from 1 to 10000"),
         ("arms", (2, 3, math.nan), "arms=nan"),
-        ("arms", (2, 3, 1e9), "arms=1000000000.0: must be a whole number from 2 to 10000"),
-        ("epsilon", (0.1, 0.2, 1e300), r"epsilon=1e\+300: must be a number from 1e-07 to 1e\+09"),
+        ("arms", (2, 3, 1e9), "arms = 1000000000.0: must be a whole number from 2 to 10000"),
+        ("epsilon", (0.1, 0.2, 1e300), r"epsilon = 1e\+300: must be a number from 1e-07 to 1e\+09"),
     ],
 )
 def test_wrong_grids(variable, values, match):
@@ -153,7 +153,7 @@ def test_every_question_refuses_numbers_that_are_out_of_range(ask, wrong, rule):
 @pytest.mark.parametrize("error", [0, 2.0, math.nan])
 def test_a_false_alarm_has_a_probability(ask, error):
     more = () if ask is measure_growth else (0.1,)
-    with pytest.raises(SettingError, match=f"error={error}: must be a number above 0 and below 1"):
+    with pytest.raises(SettingError, match=f"error = {error}: must be a number above 0 and below 1"):
         ask(CUCBBatch, *more, error=error)
 
 
@@ -166,7 +166,7 @@ class Knows(CUCBBatch):
 
 def test_without_regret_there_is_no_exponent():
     with pytest.raises(
-        ProblemError, match=r"gap=0.1,0.2,0.4: no regret within 100 rounds in 8 runs; .* must be above 0"
+        ProblemError, match=r"gap = 0.1,0.2,0.4: no regret within 100 rounds in 8 runs; .* must be above 0"
     ):
         fit_scaling(Knows, "gap", (0.1, 0.2, 0.4), horizon=100, runs=8)
 

@@ -108,7 +108,7 @@ def test_bounds_of_users():
     generous = regret(Uniform, bound=lambda instance: 0.9 * instance.trivial_regret, epsilon=1.0, horizon=500)
     assert generous.verdict == "consistent"
     assert regret(Uniform, epsilon=1.0, horizon=500, runs=2).verdict == "out of regime"
-    with pytest.raises(SettingError, match="regret_bound='many': must return a number"):
+    with pytest.raises(SettingError, match="regret_bound = 'many': must return a number"):
         regret(Uniform, bound=lambda instance: "many", epsilon=1.0, horizon=500, runs=2)
     with pytest.raises(
         SubjectError, match=r"regret_bound raised ZeroDivisionError: .* at horizon \d+ \(at .*\.py:\d+"

@@ -411,7 +411,7 @@ def test_outputs_with_nan_and_infinity_are_handled() -> None:
         ({"claim_delta": math.nan}, "claim_delta"),
         ({"confidence": 1.0}, "confidence"),
         ({"significance": 0.0}, "significance"),
-        ({"samples": 100}, "samples=100: must be at least 1,024"),
+        ({"samples": 100}, "samples = 100: must be at least 1,024"),
     ],
 )
 def test_bad_parameters_are_refused(options: dict[str, Any], name: str) -> None:
@@ -427,7 +427,7 @@ def test_the_least_number_of_samples_is_the_one_that_is_said(number: int) -> Non
     def tested(samples: int) -> BlackBoxResult:
         return black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=samples, seed=0)
 
-    with pytest.raises(ValueError, match="samples=100: must be at least") as refused:
+    with pytest.raises(ValueError, match="samples = 100: must be at least") as refused:
         tested(100)
     least = int(str(refused.value).split()[5].replace(",", ""))
     assert tested(least).trials >= 192

@@ -42,7 +42,7 @@ def test_every_function_has_its_oracle():
 
 def test_a_name_is_taken_once():
     known = {"epsilon": 1.0, "true_epsilon": 1.0, "source": "ours", "why": "a second one"}
-    with pytest.raises(ValueError, match="name='laplace': is another specimen's"):
+    with pytest.raises(ValueError, match="name = 'laplace': is another specimen's"):
         a_specimen("laplace", **known)(lambda data, rng: data)
 
 
