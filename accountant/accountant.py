@@ -872,8 +872,8 @@ def _stored_draw(keep: Callable[[bytes], npt.NDArray[Any]], answer: bytes | None
 def _decode_answer(answer: bytes, request: str | None) -> npt.NDArray[Any]:
     if answer == _FAILED:
         raise KeyUsed(
-            f"request = {request!r}: its draw failed after it was charged, and may have been seen; another release needs "
-            "a key of its own"
+            f"request = {request!r}: its draw failed after it was charged, and may have been seen; another release "
+            "needs a key of its own"
         )
     outputs: npt.NDArray[Any] = np.load(io.BytesIO(answer.removeprefix(_DRAW)), allow_pickle=False)
     return outputs

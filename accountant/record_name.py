@@ -105,5 +105,6 @@ def check_length(parameter: str, name: int | str) -> None:
     if long:
         words = f"{name[:40]!r}..." if isinstance(name, str) else "an int"
         raise ParameterError(
-            f"{parameter} = {words}: must have at most {LONGEST_NAME} characters as JSON, so that the ledger can be saved"
+            f"{parameter} = {words}: must have at most {LONGEST_NAME} characters as JSON, so that the ledger can be "
+            "saved"
         )

@@ -154,8 +154,8 @@ def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
             raise ParameterError(f"{name} = {value!r}: must be at least 1")
     if runs * checkpoints > _MOST_RESULTS:
         raise ParameterError(
-            f"runs = {runs!r}, checkpoints = {checkpoints!r}: their product must be at most {_MOST_RESULTS:,}, for as many "
-            "results are kept"
+            f"runs = {runs!r}, checkpoints = {checkpoints!r}: their product must be at most {_MOST_RESULTS:,}, for as "
+            "many results are kept"
         )
     check_horizon(horizon)
     if seed < 0:

@@ -100,7 +100,7 @@ class PrivateStream:
             raise ParameterError(f"counter = {counter!r}: must be a BandedCounter or a BufferedCounter")
         if isinstance(counter, BufferedCounter) and counter.horizon > LONGEST_STREAM:
             raise ParameterError(
-                f"horizon = {counter.horizon:,}: must be at most {LONGEST_STREAM:,}, as sums of more values are not exact"
+                f"horizon = {counter.horizon:,}: must be at most {LONGEST_STREAM:,}, as sums of more are not exact"
             )
         check_gate(gate, "central", "PrivateStream")
         theorem: Any = getattr(gate, "composition", None)

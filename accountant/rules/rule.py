@@ -121,8 +121,8 @@ class Rule:
         whole = self.purpose is None and self.days is None and not self.groups
         if self.tenant is None or not whole or self.budget.epsilon == float("inf"):
             raise ParameterError(
-                f"reached_by = {given!r}: is for a tenant's limit on all that is charged for it, for ever: a rule with a "
-                "tenant and a finite epsilon, and without purpose, days and groups"
+                f"reached_by = {given!r}: is for a tenant's limit on all that is charged for it, for ever: a rule with "
+                "a tenant and a finite epsilon, and without purpose, days and groups"
             )
         object.__setattr__(self, "reached_by", tuple(given))
 

@@ -124,8 +124,8 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
         groups = [group for rule in (work.limits.rules if work.limits else ()) for group in rule.groups]
         if any(account.number in group for group in groups):
             raise ParameterError(
-                f"record = {record!r}: is in a group of a rule, whose other members' limits count what it has spent: put "
-                "rules in force first that do not name it"
+                f"record = {record!r}: is in a group of a rule, whose other members' limits count what it has spent: "
+                "put rules in force first that do not name it"
             )
         label = erased_label()
         body = {"account": work.relabel(account, label), "by": by, "reason": reason}

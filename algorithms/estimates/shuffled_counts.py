@@ -83,15 +83,15 @@ class ShuffledCounts:
         sigma = _central_sigma(self.epsilon, self.delta, self.moved)
         if sigma > _LARGEST_SIGMA:
             raise ParameterError(
-                f"epsilon = {self.epsilon!r}, delta = {self.delta!r}: must be larger for shuffled counts, whose noise of "
-                f"deviation {sigma:.3g} (at most {_LARGEST_SIGMA:g} is supported) would take {4.0 * sigma**2:.2g} "
+                f"epsilon = {self.epsilon!r}, delta = {self.delta!r}: must be larger for shuffled counts, whose noise "
+                f"of deviation {sigma:.3g} (at most {_LARGEST_SIGMA:g} is supported) would take {4.0 * sigma**2:.2g} "
                 "random bits a count"
             )
         ShuffledMean.check_claim(self.epsilon, self.delta, size=self.moved)
         if sigma < _LEAST_SIGMA:
             raise ParameterError(
-                f"epsilon = {self.epsilon!r}, delta = {self.delta!r}: must be smaller for shuffled counts, whose noise of "
-                f"deviation {sigma:.3g} (at least {_LEAST_SIGMA:.3g} is supported) would take messages of "
+                f"epsilon = {self.epsilon!r}, delta = {self.delta!r}: must be smaller for shuffled counts, whose noise "
+                f"of deviation {sigma:.3g} (at least {_LEAST_SIGMA:.3g} is supported) would take messages of "
                 f"{0.25 / sigma**2:.2g} bits"
             )
 

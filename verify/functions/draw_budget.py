@@ -119,8 +119,8 @@ class DrawBudget:
         """
         if floating_point and not self.lattice:
             raise ParameterError(
-                f"samples = {self.samples}: must be at least {DRAWS_OF_ALL_TESTS:,} with floating_point=True: the search "
-                "and both tests share them"
+                f"samples = {self.samples}: must be at least {DRAWS_OF_ALL_TESTS:,} with floating_point=True: the "
+                "search and both tests share them"
             )
 
     def _fewer(self, draws: int) -> int:
