@@ -31,7 +31,7 @@ PLANTED = {
     "dp-pe-local": ({"delta": 1e-3, "horizon": 30}, LINEAR.split()),
     "cucb-ldp-bit": (SHORT, MESSAGES.split()),
     "cascade-ucb-rr": (SHORT, ["none", "shared-noise-from-40"]),
-    "cucb-batch": ({**SHORT, "horizon": 8}, ["never-cleared", "boundary-off-by-one", "narrow-domain"]),
+    "cucb-batch": (SHORT, ["never-cleared", "boundary-off-by-one", "narrow-domain"]),
 }
 
 
