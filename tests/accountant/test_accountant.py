@@ -244,7 +244,7 @@ def test_records_are_named_by_what_a_ledger_can_save(record):
         ValueError,
         accountant,
         lambda: accountant.private([0.1], Box(0, 1, 1), record),
-        "record=.*an int or a str",
+        "record = .*an int or a str",
     )
 
 

@@ -51,7 +51,7 @@ def test_every_theorem_but_a_plans_has_one_word():
     ],
 )
 def test_what_names_no_theorem_is_refused(words, why):
-    with pytest.raises(ValueError, match=rf"composition=.*({why})"):
+    with pytest.raises(ValueError, match=rf"composition = .*({why})"):
         composition_named(words)
 
 

@@ -385,13 +385,13 @@ def test_a_store_says_once_that_noise_was_drawn_from_a_generator(tmp_path: Path)
         accountant.ledger.close()  # type: ignore[attr-defined]
     later = Accountant(Budget(10.0), store=path)
     assert [each.kind for each in later.assumptions] == [AssumptionKind.SEEDED]
-    with pytest.raises(ValueError, match="strict=True needs noise"):
+    with pytest.raises(ValueError, match="strict = True needs noise"):
         Accountant(Budget(10.0), noise=np.random.default_rng(0), strict=True)
 
 
 @pytest.mark.parametrize("strict", [1, "yes", None])
 def test_strict_is_true_or_false(strict: Any) -> None:
-    with pytest.raises(ValueError, match="strict="):
+    with pytest.raises(ValueError, match="strict = "):
         opened(strict=strict)
 
 
@@ -447,8 +447,8 @@ class Guarded(NumpyNoise):
 )
 def test_strict_takes_no_noise_that_is_not_secure(noise: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"noise=.*: strict=True needs noise .*numpy:PCG64 is for tests and simulation"
+        ValueError, match=r"noise = .*: strict=True needs noise .*numpy:PCG64 is for tests and simulation"
     ):
         Accountant(Budget(1.0), noise=noise, strict=True)
-    with pytest.raises(ValueError, match=r"^noise=.*: strict=True needs noise"):
+    with pytest.raises(ValueError, match=r"^noise = .*: strict=True needs noise"):
         reopened(opened(strict=True), tmp_path, noise=noise)

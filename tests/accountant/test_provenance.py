@@ -24,7 +24,7 @@ def test_what_is_made_now_says_so_and_comes_back():
 )
 def test_a_date_that_is_none_is_refused(date):
     written = {**made_now().json(), "date": date}
-    with pytest.raises(JsonError, match=r"date=.*must be a time in UTC"):
+    with pytest.raises(JsonError, match=r"date = .*must be a time in UTC"):
         Provenance.from_fields(JsonObject(written, "it"))
 
 

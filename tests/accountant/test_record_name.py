@@ -63,7 +63,7 @@ def test_names_that_mean_others_are_two(one: Any, other: Any) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_name_is_refused_by_name(name: Any) -> None:
-    with pytest.raises(ValueError, match=r"^who="):
+    with pytest.raises(ValueError, match=r"^who = "):
         canonical_name(name, "who")
 
 

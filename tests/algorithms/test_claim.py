@@ -19,14 +19,14 @@ def test_a_form_becomes_a_claim_with_its_numbers():
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
 def test_epsilon_is_a_finite_number_above_0(epsilon):
-    with pytest.raises(ValueError, match="epsilon="):
+    with pytest.raises(ValueError, match="epsilon = "):
         CUCBLDP1.claim.with_parameters(epsilon)
 
 
 @pytest.mark.parametrize("delta", [-0.1, 1.0, math.nan])
 def test_delta_is_in_the_half_open_unit_interval(delta):
     form = ClaimForm("central", View.OUTPUT, "one report", "a test")
-    with pytest.raises(ValueError, match="delta="):
+    with pytest.raises(ValueError, match="delta = "):
         form.with_parameters(1.0, delta)
 
 
@@ -54,15 +54,15 @@ def test_claims_are_values():
     ("model", "meant"), [("Local", "'local'"), ("shuffled", "'shuffle'"), ("centralised", "'central'")]
 )
 def test_a_misspelt_model_is_refused_with_the_near_word(model, meant):
-    with pytest.raises(ValueError, match=rf"model='{model}'.*did you mean {meant}"):
+    with pytest.raises(ValueError, match=rf"model = '{model}'.*did you mean {meant}"):
         ClaimForm(model, View.ACTIONS, "one report", "a test")
-    with pytest.raises(ValueError, match=rf"model='{model}'.*did you mean {meant}"):
+    with pytest.raises(ValueError, match=rf"model = '{model}'.*did you mean {meant}"):
         Claim(model, 1.0, 0.0, "one report", Neighbouring.REPLACE_ONE, View.ACTIONS.value)
 
 
 @pytest.mark.parametrize("model", [None, 1, ["local"], "", "x"])
 def test_what_is_no_model_is_refused(model):
-    with pytest.raises(ValueError, match=r"model=.*must be one of 'central', 'local', 'shuffle'$"):
+    with pytest.raises(ValueError, match=r"model = .*must be one of 'central', 'local', 'shuffle'$"):
         ClaimForm(model, View.ACTIONS, "one report", "a test")
 
 
@@ -74,14 +74,14 @@ class AlmostText(str):
 
 
 def test_a_model_that_only_claims_to_be_one_is_refused():
-    with pytest.raises(ValueError, match="model="):
+    with pytest.raises(ValueError, match="model = "):
         ClaimForm(AlmostText("mine"), View.ACTIONS, "one report", "a test")
 
 
 def test_a_view_is_a_view():
-    with pytest.raises(ValueError, match=r"view='View.RELEASE'.*did you mean 'View.RELEASES'"):
+    with pytest.raises(ValueError, match=r"view = 'View.RELEASE'.*did you mean 'View.RELEASES'"):
         ClaimForm("central", "View.RELEASE", "one report", "a test")
-    with pytest.raises(ValueError, match=r"view=.*did you mean 'everything that is released'"):
+    with pytest.raises(ValueError, match=r"view = .*did you mean 'everything that is released'"):
         Claim("central", 1.0, 0.0, "one report", Neighbouring.REPLACE_ONE, "everything that was released")
 
 
@@ -102,9 +102,9 @@ def test_a_view_is_a_view():
 def test_a_unit_is_one_of_a_few(unit):
     """In words of its author's own a claim said that it protects a person, and was held to one round."""
     words = "must be 'one report', 'one person, at most N rounds' or 'one person'.*beyond that is a comment"
-    with pytest.raises(ValueError, match=f"unit=.*{words}"):
+    with pytest.raises(ValueError, match=f"unit = .*{words}"):
         ClaimForm("central", View.ACTIONS, unit, "a test")
-    with pytest.raises(ValueError, match=f"unit=.*{words}"):
+    with pytest.raises(ValueError, match=f"unit = .*{words}"):
         Claim("central", 1.0, 0.0, unit, Neighbouring.REPLACE_ONE, View.ACTIONS.value)
 
 
@@ -173,7 +173,7 @@ def test_a_subject_may_say_more_closely_how_neighbours_differ():
     )
     assert form.with_parameters(1.0).neighbour_words == "one row of 3 less"
     assert form.with_parameters(1.0).neighbours is Neighbouring.ADD_OR_REMOVE
-    with pytest.raises(ValueError, match="differ=3"):
+    with pytest.raises(ValueError, match="differ = 3"):
         ClaimForm("central", View.OUTPUT, "one report", "a test", differ=3)
 
 

@@ -94,7 +94,7 @@ def test_what_no_device_would_send_is_refused_and_costs_nothing(name: str, messa
     ticket = learner.issue()
     question = learner.pose(ticket)
     before = state(learner)
-    with pytest.raises(ValueError, match="message="):
+    with pytest.raises(ValueError, match="message = "):
         learner.observe_message(question, message, "ann", ticket=ticket)
     assert learner.gate.spent("ann").epsilon == 0  # type: ignore[attr-defined]
     assert ticket.name == learner.waiting.find(ticket).name

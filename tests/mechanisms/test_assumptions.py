@@ -500,7 +500,7 @@ def test_names_of_our_modules_that_were_replaced_are_seen() -> None:
 
 def test_only_this_librarys_packages_are_its_own() -> None:
     for package in ("json", "numpy"):
-        with pytest.raises(ValueError, match=f"package='{package}'"):
+        with pytest.raises(ValueError, match=f"package = '{package}'"):
             library_package(package)
 
 

@@ -303,7 +303,7 @@ def test_a_wealth_file_of_something_else_is_refused(tmp_path):
         verify(correct, epsilon=1.0, anytime=file, samples=2_000)
     for broken in ("", "[]", "{}", "null", json.dumps({**saved, "log_wealth": 99.0})):
         file.write_text(broken)
-        with pytest.raises(WealthError, match="anytime="):
+        with pytest.raises(WealthError, match="anytime = "):
             verify(correct, epsilon=1.0, anytime=file, samples=2_000)
         assert file.read_text() == broken
     with pytest.raises(WealthError, match="folder does not exist"):

@@ -319,7 +319,7 @@ def test_what_cannot_be_read_is_refused(name, words):
         ({"samples": 2.5}, "samples = 2.5: must be a whole number"),
         ({"samples": "many"}, "samples = 'many': must be a number"),
         ({"confidence": 1.0}, "confidence = 1.0: must lie in [0.5, 1)"),
-        ({"confidence": math.nan}, "confidence=nan"),
+        ({"confidence": math.nan}, "confidence = nan"),
     ],
 )
 def test_wrong_options_are_refused(options, words):

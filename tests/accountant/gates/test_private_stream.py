@@ -224,7 +224,7 @@ def test_a_million_steps_are_exact_enough() -> None:
         )
         values = gate.private(np.zeros(size), Box(0, 1, size), record="ann") * 2.0**-5
         PrivateStream(gate, counter, size).step(values)
-    with pytest.raises(ParameterError, match="horizon=67,108,865"):
+    with pytest.raises(ParameterError, match="horizon = 67,108,865"):
         PrivateStream(gate, BufferedCounter.for_rho(0.5, horizon=LONGEST_STREAM + 1), 1)
 
 

@@ -268,7 +268,7 @@ def test_the_key_of_a_request_is_a_text(request_: Any, another: Callable[[], Acc
         lambda: one.release(HALF, entered(one, 0.5), request=request_),
         lambda: one.reserve(one.price(HALF, entered(one, 0.5)), request=request_),
     ):
-        with pytest.raises(ValueError, match=r"request=.*must be a text"):
+        with pytest.raises(ValueError, match=r"request = .*must be a text"):
             ask()
     assert one.spent("ann").epsilon == 0
 
@@ -378,17 +378,17 @@ def test_a_deadline_is_a_positive_number_of_seconds(seconds: Any, another: Calla
 def test_the_key_of_a_reservation_is_for_nothing_else(another: Callable[[], Accountant]) -> None:
     one = another()
     kept = one.reserve(one.price(HALF, entered(one, 0.5)), request="kept")
-    with pytest.raises(ValueError, match=r"request='kept'.*another release"):
+    with pytest.raises(ValueError, match=r"request = 'kept'.*another release"):
         one.release(HALF, entered(one, 0.5, "bob"), request="kept")
     kept.cancel()
     for again in (
         lambda: one.release(HALF, entered(one, 0.5), request="kept"),
         lambda: one.reserve(one.price(HALF, entered(one, 0.5)), request="kept"),
     ):
-        with pytest.raises(ValueError, match=r"request='kept': reservation [0-9]+ was given back"):
+        with pytest.raises(ValueError, match=r"request = 'kept': reservation [0-9]+ was given back"):
             again()
     one.release(HALF, entered(one, 0.5), request="released")
-    with pytest.raises(ValueError, match="request='released': this key was used for a release"):
+    with pytest.raises(ValueError, match="request = 'released': this key was used for a release"):
         one.reserve(one.price(HALF, entered(one, 0.5)), request="released")
     assert one.spent("ann").epsilon == Fraction(1, 2)
     assert one.spent("bob").epsilon == 0
@@ -490,7 +490,7 @@ def test_a_draw_that_may_have_been_seen_inside_of_a_mechanism_is_not_drawn_again
     with pytest.raises(stops):
         gate.release(inside, entered(gate, 0.5), request="monday")
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"request='monday': its draw failed"):
+        with pytest.raises(ValueError, match=r"request = 'monday': its draw failed"):
             gate.release(inside, entered(gate, 0.5), request="monday")
     assert len(seen) == 1
 

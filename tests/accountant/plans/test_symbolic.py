@@ -418,7 +418,7 @@ def test_what_a_program_calibrates_is_checked_at_values_and_said_of_a_proof(is_p
     )
     assert honest.evaluate({eps: 0.5}, "one round") is not None
     with pytest.raises(
-        ValueError, match=r"make=.*lambda.*: gives a mechanism of epsilon = 1.0 .* at most 0.5"
+        ValueError, match=r"make = .*lambda.*: gives a mechanism of epsilon = 1.0 .* at most 0.5"
     ):
         quiet.evaluate({eps: 0.5}, "one round")
     assert is_proved(quiet, eps)

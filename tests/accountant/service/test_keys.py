@@ -45,7 +45,7 @@ def test_what_another_process_changes_holds_at_once(keys: KeyFile) -> None:
 
 @pytest.mark.parametrize("name", ["", "a:b", "a b", "-x", "x" * 65, "ann\n", "é"])
 def test_names_that_are_none(keys: KeyFile, name: str) -> None:
-    with pytest.raises(ValueError, match=r"name=.*must be 1 to 64 letters"):
+    with pytest.raises(ValueError, match=r"name = .*must be 1 to 64 letters"):
         keys.add(name, [KeyScope.READ])
 
 

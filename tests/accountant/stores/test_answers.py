@@ -48,7 +48,7 @@ def test_an_answer_that_was_erased_is_not_drawn_anew(path: Path, again: bool) ->
         ask(accountant)
     change(path, "UPDATE request SET answer = NULL")
     for _ in range(3):
-        with pytest.raises(AnswerErased, match="request='key': was answered, and the answer is gone"):
+        with pytest.raises(AnswerErased, match="request = 'key': was answered, and the answer is gone"):
             ask(accountant)
     with pytest.raises(AnswerErased):
         accountant.ledger.keep_answer("key", b"another")

@@ -234,7 +234,7 @@ def test_reservations_with_keys_and_who_has_spent_most(url: str) -> None:
     store = open_store(url)
     states = [found and found[1] for found in map(store.find_request, ("drawn", "returned", "open", "none"))]
     assert states == ["drawn", "returned", "reserved", None]
-    with pytest.raises(ValueError, match=r"request='returned': reservation [0-9]+ was given back"):
+    with pytest.raises(ValueError, match=r"request = 'returned': reservation [0-9]+ was given back"):
         first.release(HALF, value(first, "bob"), request="returned")
     assert [record for record, _ in store.most_spent(2)] == ["ann", "eve"]
     assert len(verify_store(url).reserved) == 1

@@ -148,7 +148,7 @@ def test_other_terms_are_refused_by_name(path: Path) -> None:
         ("nowhere/ledger.db", "must be a file in a folder that exists"),
         ("text.txt", "is no SQLite database"),
         (3, "must be a file's name"),
-        ("nothing://x", "store='nothing://x'"),
+        ("nothing://x", "store = 'nothing://x'"),
     ],
 )
 def test_what_is_no_store_is_refused(tmp_path: Path, store: Any, words: str) -> None:
@@ -295,7 +295,7 @@ def test_a_retried_request_is_charged_once_and_answered_alike(path: Path) -> Non
     again = opened(path)
     assert np.array_equal(again.release(HALF, value(again), request="a"), first)
     assert accountant.spent("ann").epsilon == Fraction(1, 2)
-    with pytest.raises(ValueError, match="request='a': this key was used for another release"):
+    with pytest.raises(ValueError, match="request = 'a': this key was used for another release"):
         accountant.release(HALF, value(accountant, "bob"), request="a")
     with pytest.raises(ValueError, match="another release"):
         accountant.release(

@@ -277,7 +277,7 @@ def test_noise_from_elsewhere_is_refused(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     run.save(tmp_path / "run")
     run.close()
-    with pytest.raises(RandomnessMismatch, match="noise=None"):
+    with pytest.raises(RandomnessMismatch, match="noise = None"):
         DurableRun.load(tmp_path / "run", build_least)
     with pytest.raises(RandomnessMismatch, match="MT19937"):
         DurableRun.load(tmp_path / "run", build_least, noise=np.random.Generator(np.random.MT19937(0)))
@@ -444,7 +444,7 @@ def test_a_new_run_does_not_take_the_place_of_another(tmp_path: Path) -> None:
 
 
 def test_the_first_save_needs_a_folder() -> None:
-    with pytest.raises(ValueError, match="where=None"):
+    with pytest.raises(ValueError, match="where = None"):
         DurableRun(build_least, open_accountant()).save()
 
 
@@ -758,7 +758,7 @@ def test_a_first_save_that_fails_binds_the_run_to_no_folder(
         with pytest.raises(OSError, match="No space"):
             run.save(tmp_path / "full")
     assert {file.suffix for file in (tmp_path / "full").iterdir()} == {".lock", ".held"}
-    with pytest.raises(ValueError, match="where=None"):
+    with pytest.raises(ValueError, match="where = None"):
         run.save()
     run.save(tmp_path / "run")
     saved_run(tmp_path / "full")  # it is free for another
@@ -854,7 +854,7 @@ def test_reservations_with_keys_are_drawn_or_given_back_by_the_run_that_goes_on(
     run.save(tmp_path / "run")
     run.close()
     with DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)) as again:
-        with pytest.raises(ValueError, match="request='returned': reservation 2 was given back"):
+        with pytest.raises(ValueError, match="request = 'returned': reservation 2 was given back"):
             again.accountant.release(noise, entered(again), request="returned")
         again.accountant.release(noise, entered(again), request="drawn")
         assert again.accountant.spent("ann").epsilon == Fraction(1, 2)

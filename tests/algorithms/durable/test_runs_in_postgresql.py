@@ -410,7 +410,7 @@ def test_a_place_that_is_no_run_is_refused(postgresql_server: str, url: str) -> 
         ValueError, match=r"holds a run, whose budgets a new one would forget.*database of its own"
     ):
         begun(full)
-    with pytest.raises(ValueError, match=r"store='mysql://ann:\*\*\*@host/run': .*"):
+    with pytest.raises(ValueError, match=r"store = 'mysql://ann:\*\*\*@host/run': .*"):
         begun("mysql://ann:secret@host/run")
     with pytest.raises(OSError, match="nowhere") as refused:
         begun("postgresql+psycopg://ann:secret@/run?host=/nowhere")

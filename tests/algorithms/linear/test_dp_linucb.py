@@ -241,9 +241,9 @@ def test_the_environment():
     ones = problem.draw_rewards(np.repeat([[0.6, 0.8]], 64, axis=0), LaneStreams(2, 64))
     np.testing.assert_array_equal(ones, 1.0)  # of mean 1
     for wrong in ([2.0, 0.0], [[0.1]], [math.nan]):
-        with pytest.raises(ProblemError, match="parameter="):
+        with pytest.raises(ProblemError, match="parameter = "):
             LinearContexts(wrong, 5)
-    with pytest.raises(ProblemError, match="actions="):
+    with pytest.raises(ProblemError, match="actions = "):
         LinearContexts([0.5], 0)
 
 

@@ -249,7 +249,7 @@ def test_rounds_cut_the_last_phase_and_nobody_reports_in_it(name):
         assert [int(path[0, -1]) for path in trace.paths] == [rounds, rounds]
     with pytest.raises(ValueError, match="rounds = None: must be given: the learner has no horizon"):
         simulate_phases(build, PROBLEM, runs=2, seed=1)
-    with pytest.raises(ValueError, match="horizon=0"):
+    with pytest.raises(ValueError, match="horizon = 0"):
         simulate_phases(build, PROBLEM, runs=2, seed=1, rounds=0)
 
 

@@ -91,7 +91,7 @@ def test_a_position_is_a_number_however_it_is_written(written):
 
 
 def test_a_position_needs_its_column(written):
-    with pytest.raises(ProblemError, match=r"position=1: .* has no column position"):
+    with pytest.raises(ProblemError, match=r"position = 1: .* has no column position"):
         read_log(written("action,reward,propensity\na,1,1\n"), position=1)
 
 

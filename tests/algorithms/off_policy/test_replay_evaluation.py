@@ -91,7 +91,7 @@ def test_late_rewards_come_with_their_tickets():
     found = evaluate(keep, log, horizon=100, delay=7)
     assert len(made[0].tickets) == 7 + (found.played[0] < 100)
     assert made[0].waiting.issued == found.played[0] + (found.played[0] < 100)
-    with pytest.raises(ProblemError, match="delay=1: Fixed hands out no tickets"):
+    with pytest.raises(ProblemError, match="delay = 1: Fixed hands out no tickets"):
         evaluate(Fixed, log, horizon=10, delay=1)
 
 
@@ -109,12 +109,12 @@ def test_certified_learners_find_the_best_action_of_a_log():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"horizon": 0}, "horizon=0"),
-        ({"runs": 0}, "runs=0"),
-        ({"delay": -1}, "delay=-1"),
-        ({"error": 0.0}, "error=0.0"),
-        ({"seed": -1}, "seed=-1"),
-        ({"runs": 50}, "runs=50: 60 events .* not expected to give each run a round"),
+        ({"horizon": 0}, "horizon = 0"),
+        ({"runs": 0}, "runs = 0"),
+        ({"delay": -1}, "delay = -1"),
+        ({"error": 0.0}, "error = 0.0"),
+        ({"seed": -1}, "seed = -1"),
+        ({"runs": 50}, "runs = 50: 60 events .* not expected to give each run a round"),
     ],
 )
 def test_numbers_out_of_range_are_refused(given, words):

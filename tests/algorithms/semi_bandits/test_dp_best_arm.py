@@ -277,7 +277,7 @@ def test_bad_parameters_are_refused(settings, message):
 
 
 def test_bad_parameters_of_the_theorems_are_refused():
-    with pytest.raises(ValueError, match="tolerance=0"):
+    with pytest.raises(ValueError, match="tolerance = 0"):
         most_plays(2, epsilon=1.0, tolerance=0)
     with pytest.raises(ValueError, match="means: must"):
         expected_rounds([], epsilon=1.0)

@@ -37,7 +37,7 @@ def test_no_layer_is_longer_than_the_horizon_and_none_grows(name):
             view_rounds=min(effort.view_rounds, rounds),
             scan_rounds=min(effort.scan_rounds, rounds),
         )
-    with pytest.raises(ValueError, match="horizon=0"):
+    with pytest.raises(ValueError, match="horizon = 0"):
         effort.for_horizon(0)
 
 

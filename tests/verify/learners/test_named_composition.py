@@ -69,7 +69,7 @@ def test_a_registered_learner_is_verified_under_the_theorem_that_the_flag_names(
 
 
 def test_a_theorem_that_cannot_keep_the_claim_is_refused_before_anything_runs():
-    with pytest.raises(ValueError, match=r"composition='zcdp': cannot keep \(1, 0\)"):
+    with pytest.raises(ValueError, match=r"composition = 'zcdp': cannot keep \(1, 0\)"):
         verify(InZCDP, epsilon=1.0)
     with pytest.raises(ValueError, match="composition = 'zcd': must be one of"):
         verify(InZCDP, epsilon=1.0, composition="zcd")

@@ -118,7 +118,7 @@ def test_bounds_of_users():
 
 @pytest.mark.parametrize(
     ("bound", "words"),
-    [(5.0, "regret_bound=5.0: "), (lambda self, instance: 5.0, r"regret_bound takes \(self, instance\): ")],
+    [(5.0, "regret_bound = 5.0: "), (lambda self, instance: 5.0, r"regret_bound takes \(self, instance\): ")],
 )
 def test_a_bound_is_a_function_of_an_instance(bound, words):
     with pytest.raises(SettingError, match=words + "must be a function of one argument, an Instance"):
