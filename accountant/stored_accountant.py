@@ -119,7 +119,7 @@ def restore_accountant(
     saved = state["noise"]
     if saved is not None and noise is None:
         raise RandomnessMismatch(
-            f"noise=None: this run drew its noise from {state['source']}; give noise=numpy.random.default_rng() "
+            f"noise = None: this run drew its noise from {state['source']}; give noise=numpy.random.default_rng() "
             "(or another generator of that kind) to go on bit for bit, or a noise source to change to it"
         )
     if saved is None and isinstance(noise, np.random.Generator):

@@ -200,7 +200,7 @@ def _check_seen(model: Model, view: View) -> None:
     if model not in view.models:
         known = " or ".join(map(repr, view.models))
         raise ParameterError(
-            f"view=View.{view.name}: nobody sees {view.value} in the {model} model; it needs model={known}"
+            f"view = View.{view.name}: nobody sees {view.value} in the {model} model; it needs model={known}"
         )
 
 

@@ -236,7 +236,7 @@ class Options:
                 object.__setattr__(self, name, number)
         if self.bets and self.floating_point:
             raise ParameterError(
-                "floating_point=True: not with anytime: bets are on events in real arithmetic"
+                "floating_point = True: not with anytime: bets are on events in real arithmetic"
             )
 
     @property

@@ -79,7 +79,7 @@ def calibrate(
     if not 0 <= epsilon <= MOST_EPSILON:
         raise ParameterError(f"epsilon = {epsilon!r}: must be a number from 0 to {MOST_EPSILON:g}")
     if epsilon == 0 == delta:
-        raise ParameterError("epsilon=0.0: must be above 0 at delta=0, as no noise hides everything")
+        raise ParameterError("epsilon = 0.0: must be above 0 at delta=0, as no noise hides everything")
     target = f"epsilon={epsilon:g} at delta={delta:g}"
     number, limit = (
         (AuditQuestion(delta=0.0), epsilon) if delta == 0.0 else (AuditQuestion(epsilon=epsilon), delta)

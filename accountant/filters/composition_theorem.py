@@ -169,7 +169,7 @@ class BasicComposition:
         """Return (epsilon, delta)."""
         epsilon, delta = values
         if delta is None:
-            raise ParameterError("delta=None: must be a number")
+            raise ParameterError("delta = None: must be a number")
         return Cost(epsilon, delta)
 
     @property

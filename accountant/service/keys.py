@@ -156,7 +156,7 @@ class KeyFile:
         granted = frozenset(scopes)
         if not granted:
             raise ParameterError(
-                f"scopes=[]: must be at least one of {', '.join(scope.value for scope in KeyScope)}"
+                f"scopes = []: must be at least one of {', '.join(scope.value for scope in KeyScope)}"
             )
         key = _PREFIX + secrets.token_urlsafe(32)
         with one_at_a_time(f"{self.path}.lock"):

@@ -38,6 +38,6 @@ def make_executor(workers: int | str = 1) -> Executor:
     ):
         return Processes(int(workers))
     raise ParameterError(
-        f"workers={workers!r}"[:80]
+        f"workers = {workers!r}"[:80]
         + f": must be a whole number from 1 to {_MOST_WORKERS:,}, dask, or dask:ADDRESS"
     )

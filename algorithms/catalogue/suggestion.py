@@ -158,7 +158,7 @@ def _linear(trust: LearnerTrust, delta: float) -> tuple[str, str]:
     if trust == "none":
         return "dpe", "phased elimination without noise"
     if not delta:
-        raise ParameterError("delta=0.0: linear learners add Gaussian noise, and need a delta above 0")
+        raise ParameterError("delta = 0.0: linear learners add Gaussian noise, and need a delta above 0")
     return (
         f"dp-dpe-{trust}",
         "the only learner here of clients who report averages; dp-pe-"
@@ -172,7 +172,7 @@ def _contextual(trust: LearnerTrust, delta: float) -> tuple[str, str]:
     if trust != "central":
         raise ParameterError(f"trust = {trust!r}: no learner of contexts works without a trusted server")
     if not delta:
-        raise ParameterError("delta=0.0: moments get Gaussian noise, which needs a delta above 0")
+        raise ParameterError("delta = 0.0: moments get Gaussian noise, which needs a delta above 0")
     return (
         "dp-linucb",
         "the only learner of private contexts here; joint privacy: a user's own action is for that user alone",
@@ -230,7 +230,7 @@ def _shuffled(family: str, delta: float) -> tuple[str, str]:
             f"trust='shuffle': no learner of {family} problems shuffles messages; a local one's may be shuffled"
         )
     if not delta:
-        raise ParameterError("delta=0.0: shuffled bits keep no pure epsilon, and need a delta above 0")
+        raise ParameterError("delta = 0.0: shuffled bits keep no pure epsilon, and need a delta above 0")
     return names[family], "shuffled bits have at most a tenth more noise than a trusted server adds (theorem)"
 
 
@@ -238,7 +238,7 @@ def _experts(trust: LearnerTrust, delta: float) -> tuple[str, str]:
     if trust == "local":
         raise ParameterError("trust='local': no learner of experts works without a trusted server")
     if not delta:
-        raise ParameterError("delta=0.0: running sums get Gaussian noise, which needs a delta above 0")
+        raise ParameterError("delta = 0.0: running sums get Gaussian noise, which needs a delta above 0")
     return (
         "dp-hedge",
         "privacy adds the deviation of one running sum to regret (theorem), whatever the horizon",

@@ -225,7 +225,7 @@ class DurableRun(Generic[LearnerType]):
         self._leave_unkept()  # a first save may have been interrupted twice
         asked = None if where is None else absolute_location(where)
         if self._where is None and asked is None:
-            raise ParameterError("where=None: must be given when a run is saved for the first time")
+            raise ParameterError("where = None: must be given when a run is saved for the first time")
         if self._where is not None and asked is not None and not same_place(self._where, asked):
             raise ParameterError(
                 f"where = {location_name(asked)!r}: this run is kept in {location_name(self._where)!r}"

@@ -35,7 +35,7 @@ class RandomizedBits:
         self.many = many
         self._together = BitsToCategory(many)
         self.randomizer = RandomizedResponse(size=2**many, epsilon=epsilon)
-        self.gain = _bit_gain(epsilon, many)
+        self.gain = bit_gain(epsilon, many)
         self._gate = gate
         self._threshold: FloatArray | None = None
 
@@ -59,7 +59,7 @@ class RandomizedBits:
         self._threshold = None
 
 
-def _bit_gain(epsilon: float, many: int = 1) -> float:
+def bit_gain(epsilon: float, many: int = 1) -> float:
     """Return ``1 + 2^many / (e^epsilon - 1)``, by which a bit of a message is debiased."""
     return 1.0 - 2.0**many * math.exp(-epsilon) / math.expm1(-epsilon)
 

@@ -21,7 +21,7 @@ class SettingError(ProblemError):
 
 
 def checked_size(name: str, value: int, limit: int, of: str) -> int:
-    """Return a size (a number of arms, positions ...) from 1 to `limit`, the number of what `of` names, as an int.
+    """Return a size (a number of arms, positions ...) from 1 to `limit`, the number of `of`, as an int.
 
     Raises
     ------

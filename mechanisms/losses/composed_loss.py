@@ -266,7 +266,7 @@ class ComposedLoss:
 
     @cached_property
     def _known_bounds(self) -> dict[tuple[str, float | None, float | None], Bound | None]:
-        """Bounds by theorem, δ and ε: what is combined with a product is shown in a table, too."""
+        """Bounds by theorem, δ and ε: a table of theorems shows those that are combined with a product, too."""
         return {}
 
     def epsilons_of_data(self, delta: float, width: float) -> list[Enclosure]:

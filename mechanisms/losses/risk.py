@@ -70,7 +70,7 @@ class Risk:
     profile: tuple[tuple[float, float], ...] = ()
 
     def within(self, epsilon: float, delta: float) -> Risk:
-        """Return the risks, none above what follows from δ(epsilon) <= delta in both directions, or from another one.
+        """Return the risks, none above its bound by δ(epsilon) <= delta in both directions, or by another risk.
 
         A true positive rate y at a false one k has y <= δ + e^ε k, and as the complement tests the other direction
         1 - k <= δ + e^ε (1 - y). Together y - k <= (e^ε - 1 + 2δ) / (e^ε + 1).
@@ -82,14 +82,14 @@ class Risk:
         def at_most(found: Enclosure | Bound, upper: float) -> Enclosure | Bound:
             return found.at_most([Bound(min(1.0, upper), _PROFILE, found.neighbouring)])
 
-        def line(k: float) -> float:
+        def largest_rate(k: float) -> float:
             first = delta + k / keep if keep else math.inf
             return min(first, keep * (delta + k) - math.expm1(-epsilon), k + most) * off
 
         return Risk(
             at_most(self.advantage, most),
             at_most(self.accuracy, math.nextafter(0.5 + 0.5 * most, 1.0)),
-            {k: at_most(found, line(k)) for k, found in self.true_positive_rates.items()},
+            {k: at_most(found, largest_rate(k)) for k, found in self.true_positive_rates.items()},
             tuple((x, min(d, most, delta if x >= epsilon else 1.0)) for x, d in self.profile),
         )
 

@@ -477,7 +477,7 @@ def test_declassification_charges_infinity_and_names_the_place():
 def test_declassification_gives_a_reason(reason):
     accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
     private = accountant.private([0.5], Box(0, 1, 1), 1)
-    refused(ValueError, accountant, lambda: accountant.declassify(private, reason), "reason=")
+    refused(ValueError, accountant, lambda: accountant.declassify(private, reason), "reason = ")
 
 
 # --- sensitivities that records really have ------------------------------------------------------

@@ -385,7 +385,7 @@ def test_a_store_says_once_that_noise_was_drawn_from_a_generator(tmp_path: Path)
         accountant.ledger.close()  # type: ignore[attr-defined]
     later = Accountant(Budget(10.0), store=path)
     assert [each.kind for each in later.assumptions] == [AssumptionKind.SEEDED]
-    with pytest.raises(ValueError, match="strict = True needs noise"):
+    with pytest.raises(ValueError, match="strict=True needs noise"):
         Accountant(Budget(10.0), noise=np.random.default_rng(0), strict=True)
 
 

@@ -104,7 +104,7 @@ def test_checkpoints_ascend_from_the_first_round_to_the_horizon():
 def test_what_cannot_be_simulated_is_refused(setting, value):
     settings = {"horizon": 10, "runs": 1, "seed": 1, setting: value}
     problem = problem_for("cucb")
-    with pytest.raises(ValueError, match=f"{setting}={value}"):
+    with pytest.raises(ValueError, match=f"{setting} = {value}"):
         simulate(learners["cucb"].build(problem, epsilon=1, horizon=10), problem, **settings)
 
 

@@ -157,8 +157,10 @@ def test_simulate_json_has_the_stable_keys(run):
     result = json.loads(out)
     assert set(result) == {
         "format", "learner", "neighbours", "problem", "asked", "epsilon", "delta", "settings", "rounds", "regret_mean",
-        "regret_sem", "return_mean", "runs", "seed", "seconds", "lane_rounds_per_second", "date", "versions", "digests",
+        "regret_sem", "return_mean", "runs", "seed", "seconds", "size", "lane_rounds_per_second", "date", "versions",
+        "digests",
     }  # fmt: skip
+    assert result["size"] == "K = 4, L = 20"
     assert result["rounds"][-1] == 200
     assert len(result["rounds"]) == len(result["regret_mean"]) == len(result["regret_sem"])
     again = json.loads(

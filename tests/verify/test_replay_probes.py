@@ -28,7 +28,7 @@ PAIRS = [Pair(np.array(0.0), np.array(1.0))]
 
 def replayed(code, *, replays=20, seed=0):
     def run(data, gate):
-        return np.asarray(code(data.item(), gate), dtype=float).reshape(-1)
+        return np.asarray(code(data.item(), gate), dtype=float).reshape(-1).tolist()
 
     return _replay_function(run, PAIRS, replays=replays, seed=seed)
 

@@ -219,7 +219,6 @@ def test_a_crash_is_a_finding_with_its_line():
         (f"{FUNCTIONS}:without_claim", "no claim"),
         (f"{FUNCTIONS}:takes_one_argument", "must be (data, rng)"),
         (f"{FUNCTIONS}:raises", f"IndexError.*{line_of(FUNCTIONS, '[1.0][int(data)')}"),
-        (f"{FUNCTIONS}:returns_nothing", "must return a number or an array of numbers"),
         (f"{LEARNERS}:WithoutClaim", "needs a `claim`"),
     ],
 )

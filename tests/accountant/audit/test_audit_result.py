@@ -67,7 +67,7 @@ def test_it_says_what_was_released_and_when_it_was_made() -> None:
         ("worst.alike", -1, "alike of worst is negative"),
         ("remaining.within", False, "within of remaining must follow"),
         ("remaining.more", {}, "more of remaining must name what is released"),
-        ("chosen_under.delta", 2.0, "chosen_under: delta=2.0"),
+        ("chosen_under.delta", 2.0, "chosen_under: delta = 2.0"),
         ("first", "yesterday", "first of the audit must be a date"),
         ("made.more", 1, "made has keys that are unknown"),
         ("more", 1, "the audit has keys that are unknown"),

@@ -383,7 +383,7 @@ def test_a_computed_value_out_of_its_range_is_an_error(computed):
 
 
 def test_bounds_are_polynomials():
-    with pytest.raises(ValueError, match=r"the bound of L=1/K: it must be a polynomial"):
+    with pytest.raises(ValueError, match=r"the bound of L = 1/K: it must be a polynomial"):
         SymbolDomain({K: IntegerRange(0), L: IntegerRange(1 / K)})
 
 

@@ -248,7 +248,7 @@ def test_an_anchor_goes_along(old: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_folded(old: Path) -> None:
     for words, arguments in (
-        ("by=' '", (FIRST + 1, " ", "x")),
+        ("by = ' '", (FIRST + 1, " ", "x")),
         ("reason = ''", (FIRST + 1, "x", "")),
         ("so old", (FIRST, "x", "y")),
     ):

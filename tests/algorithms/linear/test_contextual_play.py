@@ -77,7 +77,7 @@ def test_what_radii_allow_adds_up():
 @pytest.mark.parametrize(("name", "value"), [("runs", 0), ("horizon", 0), ("checkpoints", 0), ("seed", -1)])
 def test_numbers_out_of_range_are_refused(name, value):
     numbers = {"horizon": 9, "runs": 1, "seed": 0, "checkpoints": 2} | {name: value}
-    with pytest.raises(ValueError, match=f"{name}={value}"):
+    with pytest.raises(ValueError, match=f"{name} = {value}"):
         simulate_contexts(BUILD, PROBLEM, **numbers)
 
 

@@ -211,7 +211,7 @@ def test_a_record_pays_epsilon_once(epsilon, arms, rounds, seed, name):
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 def test_a_setting_out_of_range_is_refused(make, value):
     name = "alpha" if make is AdaPKLUCB else "growth"
-    with pytest.raises(ValueError, match=f"{name}="):
+    with pytest.raises(ValueError, match=f"{name} = "):
         make(Arms(2), Accountant(Budget(1.0)), epsilon=1.0, **{name: value})
 
 

@@ -62,9 +62,10 @@ def test_the_report_names_the_rounds_changed_and_played() -> None:
 
 def test_the_least_factor_is_that_of_two_estimates_of_one_half() -> None:
     """From 16 changed and 112 other runs on each of 4 pairs of rows; ln of an estimate of 1/2 has variance 1/n."""
-    screened = CoinScreen([], 32, 512, 4)
-    assert screened.smallest_share == 2 / 16
-    assert math.log(screened.smallest_factor) ** 2 / _SIZE.near_caution**2 == pytest.approx(1 / 16 + 1 / 112)
+    said = CoinScreen([], 32, 512, 4).finding([20], 32).message
+    factor = math.exp(_SIZE.near_caution * math.sqrt(1 / 16 + 1 / 112))
+    assert f"{factor:.2g}" in said
+    assert "12.5 %" in said  # 2 of 16
 
 
 @pytest.mark.slow

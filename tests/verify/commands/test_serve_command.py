@@ -146,7 +146,7 @@ def test_a_run_is_created_without_a_horizon(run: Run, tmp_path: Path) -> None:
     code, _, err = run(*new(tmp_path / "bound", "published/cucb-dp"), "--epsilon", 1)
     assert (code, "horizon = None: must be given: its noise or" in err) == (2, True)
     code, _, err = run(*new(tmp_path / "bound", "cucb-batch"), "--epsilon", 1, "--set", "horizon=1e3")
-    assert (code, "--set horizon = 1e3: must be a whole number" in err) == (2, True)
+    assert (code, "--set horizon=1e3: must be a whole number" in err) == (2, True)
     assert not (tmp_path / "bound").exists()
 
 

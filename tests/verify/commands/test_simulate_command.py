@@ -159,7 +159,7 @@ def test_a_report_repeats_all_that_it_shows_and_names_only_the_privacy_that_is_a
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("cucb", "--set", "epsilon=1,x"), "--set epsilon = 1,x: must be numbers separated by commas"),
+        (("cucb", "--set", "epsilon=1,x"), "--set epsilon=1,x: must be numbers separated by commas"),
         (("cucb-ldp2", "--set", "epsilon=1,-1"), "--epsilon -1.0: must"),
         (("cucb-ldp2", "--set", "epsilon=1", "--epsilon", "1"), "--epsilon 1: not with --set epsilon=1"),
         (("cucb", "--delay", "2"), "--delay 2: needs --log"),

@@ -88,10 +88,10 @@ def test_cells_in_which_nothing_is_learnt_are_left_out():
     [
         ("delta", (1, 2, 3), "delta"),
         ("epsilon", (1.0, 2.0), "at least 3"),
-        ("gap", (0.1, 0.5, 1.5), "gap=1.5"),
-        ("size", (1, 2, 2.5), "size=2.5"),
+        ("gap", (0.1, 0.5, 1.5), "gap = 1.5"),
+        ("size", (1, 2, 2.5), "size = 2.5"),
         ("size", (1, 2, math.inf), "size = inf: must be a whole number from 1 to 10000"),
-        ("arms", (2, 3, math.nan), "arms=nan"),
+        ("arms", (2, 3, math.nan), "arms = nan"),
         ("arms", (2, 3, 1e9), "arms = 1000000000.0: must be a whole number from 2 to 10000"),
         ("epsilon", (0.1, 0.2, 1e300), r"epsilon = 1e\+300: must be a number from 1e-07 to 1e\+09"),
     ],
@@ -141,7 +141,7 @@ def test_the_command():
 @pytest.mark.parametrize("ask", [measure_growth, fit_scaling, audit_local_privacy])
 @pytest.mark.parametrize(
     ("wrong", "rule"),
-    [({"runs": 0}, "runs=0: "), ({"seed": -1}, "seed=-1: "), ({"epsilon": math.nan}, "epsilon = nan: ")],
+    [({"runs": 0}, "runs = 0: "), ({"seed": -1}, "seed = -1: "), ({"epsilon": math.nan}, "epsilon = nan: ")],
 )
 def test_every_question_refuses_numbers_that_are_out_of_range(ask, wrong, rule):
     more = {fit_scaling: ("gap", (0.1, 0.2, 0.4)), audit_local_privacy: (0.1,)}.get(ask, ())

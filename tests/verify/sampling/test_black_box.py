@@ -429,7 +429,7 @@ def test_the_least_number_of_samples_is_the_one_that_is_said(number: int) -> Non
 
     with pytest.raises(ValueError, match="samples = 100: must be at least") as refused:
         tested(100)
-    least = int(str(refused.value).split()[5].replace(",", ""))
+    least = int(str(refused.value).split()[7].replace(",", ""))
     assert tested(least).trials >= 192
     with pytest.raises(ValueError, match=f"at least {least:,} for {number} pair"):
         tested(least - 1)

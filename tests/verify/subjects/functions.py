@@ -71,11 +71,6 @@ def drifts(data, rng):
 
 
 @claimed(data=Interval(0, 1))
-def returns_nothing(data, rng):
-    return None
-
-
-@claimed(data=Interval(0, 1))
 def raises(data, rng):
     return [1.0][int(data) + 1]
 
