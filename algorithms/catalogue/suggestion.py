@@ -236,7 +236,7 @@ def _shuffled(family: str, delta: float) -> tuple[str, str]:
 
 def _experts(trust: LearnerTrust, delta: float) -> tuple[str, str]:
     if trust == "local":
-        raise ParameterError("trust='local': no learner of experts works without a trusted server")
+        raise ParameterError("trust = 'local': no learner of experts works without a trusted server")
     if not delta:
         raise ParameterError("delta = 0.0: running sums get Gaussian noise, which needs a delta above 0")
     return (

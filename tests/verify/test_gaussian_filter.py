@@ -35,5 +35,5 @@ def test_basic_composition_refuses_the_same_run():
 def test_a_single_release_needs_no_filter_and_a_claim_needs_a_delta():
     single = verify("cucb-ldp-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=4_000, horizon=60)
     assert single.verdict == "certified"
-    with pytest.raises(ValueError, match="delta="):
+    with pytest.raises(ValueError, match="delta = "):
         verify("cucb-batch-gaussian", epsilon=1.0, effort="quick")

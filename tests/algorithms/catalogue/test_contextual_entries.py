@@ -54,7 +54,7 @@ def test_the_problem_has_the_settings_that_were_asked_for():
 def test_suggestions_say_what_is_needed():
     assert suggest(PROBLEM, trust="central", epsilon=1.0, delta=1e-5, horizon=99).name == "dp-linucb"
     assert suggest(PROBLEM, trust="none", epsilon=1.0, horizon=99).name == "linucb"
-    with pytest.raises(ValueError, match=r"delta=0\.0"):
+    with pytest.raises(ValueError, match=r"delta = 0\.0"):
         suggest(PROBLEM, trust="central", epsilon=1.0, horizon=99)
     with pytest.raises(ValueError, match="trust = 'local': no learner of contexts"):
         suggest(PROBLEM, trust="local", epsilon=1.0, delta=1e-5, horizon=99)

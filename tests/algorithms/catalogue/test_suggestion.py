@@ -30,7 +30,7 @@ def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
     problem = built(name)
     asked = {"epsilon": 1.0, "horizon": 1000, "delta": 1e-5 if name in {*linear_problems, "experts"} else 0.0}
     if (name, trust) == ("experts", "local"):
-        with pytest.raises(ParameterError, match="trust='local'"):
+        with pytest.raises(ParameterError, match="trust = 'local'"):
             suggest(problem, trust=trust, **asked)
         return
     found = suggest(problem, trust=trust, **asked)
