@@ -55,7 +55,7 @@ class DaskCluster:
         if self.workers < 1:
             raise ParameterError(f"workers = {self.workers!r}: must be at least 1")
         if find_spec("distributed") is None:
-            raise ClusterError("workers='dask': needs Dask, pip install 'dpwitness[dask]'")
+            raise ClusterError("workers = 'dask': needs Dask, pip install 'dpwitness[dask]'")
 
     @property
     def parallel_tasks(self) -> int:
@@ -173,7 +173,7 @@ def _pickle_work(work: Callable[[Any], Any]) -> bytes:
     try:
         pickled: bytes = cloudpickle.dumps(work)
     except Exception as error:  # whatever a user's object raises
-        raise ClusterError(f"backend='dask': cannot be sent to workers: {error}") from None
+        raise ClusterError(f"backend = 'dask': cannot be sent to workers: {error}") from None
     finally:
         for module in strangers:
             cloudpickle.unregister_pickle_by_value(module)

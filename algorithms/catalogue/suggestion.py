@@ -227,7 +227,7 @@ def _shuffled(family: str, delta: float) -> tuple[str, str]:
     names = {"bandit": "dp-bandit-shuffle", "cascade": "cascade-ucb-batch-shuffle"}
     if family not in names:
         raise ParameterError(
-            f"trust='shuffle': no learner of {family} problems shuffles messages; a local one's may be shuffled"
+            f"trust = 'shuffle': no learner of {family} problems shuffles messages; a local one's may be shuffled"
         )
     if not delta:
         raise ParameterError("delta = 0.0: shuffled bits keep no pure epsilon, and need a delta above 0")
