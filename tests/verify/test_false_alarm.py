@@ -62,7 +62,9 @@ def test_layers_that_may_both_refute_share_the_rate() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("rates", [{"significance": 1e-6}, {"confidence": 1.0 - 1e-6}])
 def test_a_rate_below_what_a_linear_learners_view_leaves_out_is_refused(rates: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"significance = .*, confidence = .*: must leave errors above 2e-06"):
+    with pytest.raises(
+        ValueError, match=r"significance = .*, confidence = .*: must leave errors above 2e-06"
+    ):
         verify(
             "published/dp-dpe-central",
             epsilon=10.0,
