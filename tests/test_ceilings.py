@@ -15,7 +15,7 @@ CEILINGS = {
     "mechanisms": {"code lines": 11_197, "public functions and classes": 364, "files": 96, "floors": 19},
     "accountant": {"code lines": 14_922, "public functions and classes": 473, "files": 140, "floors": 9},
     "algorithms": {"code lines": 10_952, "public functions and classes": 384, "files": 156, "floors": 9},
-    "verify": {"code lines": 30_307, "public functions and classes": 898, "files": 322, "floors": 9},
+    "verify": {"code lines": 30_303, "public functions and classes": 898, "files": 322, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -20,7 +20,7 @@ from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import DPWitnessError
 
 Holds = Callable[[Vector], bool]
-"""Whether a total in units is within the budget; every store of an accountant is asked with the same one."""
+"""Test of a total in units: True if it is within the budget; the same one for every store of an accountant."""
 
 
 class CannotPay(Exception):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import mixed_keys
 from verify.outputs.shapes import format_shape
 
@@ -72,12 +72,6 @@ class Words:
     def __iter__(self) -> Iterator[str | None]:
         listed: list[str | None] = [*self.vocabulary, None]  # -1, the code of no word, is the last
         return (listed[code] for code in self.codes.tolist())
-
-    @property
-    def has_word(self) -> BoolArray:
-        """True for each output with a word, shape (n,)."""
-        held: BoolArray = self.codes != NO_WORD
-        return held
 
     @property
     def distinct_words(self) -> set[str]:

@@ -286,7 +286,7 @@ def instance_of(name):
 
 
 POINT = {"Delta": 0.6, "Delta_max": 0.8, "rho": 4 / 3, "theta": 0.1, "l": 3.0, "t": 20.0}
-"""Where expressions are evaluated in symbols that an instance has no values of; others are numbers from 2 on."""
+"""Values at which expressions are recorded, of symbols that no instance has values of; others are numbers from 2 on."""
 
 LONG = {
     (f"dp-dpe-{model}", part)
