@@ -50,10 +50,9 @@ from accountant.rules.scope import spending_on
 from accountant.stores.store_refusals import InUse
 from accountant.trust import Trust, check_gate
 from mechanisms.assumptions import library_package
-from mechanisms.deadline import deadline
-from mechanisms.losses.composed_loss import ComposedLoss, compose
-from mechanisms.losses.enclosure import Bound, ContradictingBounds, Enclosure
-from mechanisms.losses.risk import (
+from mechanisms.composition.composed_loss import ComposedLoss, compose
+from mechanisms.composition.enclosure import Bound, ContradictingBounds, Enclosure
+from mechanisms.composition.risk import (
     Risk,
     attack_accuracy,
     membership_advantage,
@@ -63,8 +62,9 @@ from mechanisms.losses.risk import (
     trade_off,
     true_positive_rate,
 )
-from mechanisms.losses.running_loss import RunningLoss
-from mechanisms.losses.theorems import THEOREMS
+from mechanisms.composition.running_loss import RunningLoss
+from mechanisms.composition.theorems import THEOREMS
+from mechanisms.numerics.deadline import deadline
 
 __all__ = [
     "LONGEST_STREAM",

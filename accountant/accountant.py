@@ -67,8 +67,8 @@ from mechanisms import (
     assumptions_of,
 )
 from mechanisms.assumptions import class_assumptions, examination, examine_value, rebuilt, shared_copy
-from mechanisms.domain import own_copy
-from mechanisms.float_bounds import grid_of
+from mechanisms.domains.domain import own_copy
+from mechanisms.domains.float_bounds import grid_of
 from mechanisms.parameters import ParameterError, positive
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ class Accountant(Assuming, PrivateGate, Accounts):
     Its unchecked assumptions are in `assumptions`: that domains, mechanisms, noise sources and theorems of users and
     ``map(..., stability=...)`` declare what is true, that functions given to `Private.map` depend on nothing but
     their argument, and that the noise of a given generator is not drawn elsewhere; ``strict=True`` refuses them.
-    Rounding is not: values are rounded to a grid on which sums are exact (`mechanisms.float_bounds`), and a release
-    that floating point could move by more than 1e-6 of what its mechanism is calibrated for is refused
+    Rounding is not: values are rounded to a grid on which sums are exact (`mechanisms.domains.float_bounds`), and a
+    release that floating point could move by more than 1e-6 of what its mechanism is calibrated for is refused
     (`RoundingExceeded`).
 
     Parameters

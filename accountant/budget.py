@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Protocol
 
 from mechanisms import ApproximateProfile, for_group
-from mechanisms.neighbouring import Neighbouring, common_neighbouring
+from mechanisms.domains.neighbouring import Neighbouring, common_neighbouring
+from mechanisms.numerics.printed_numbers import at_least, at_most
+from mechanisms.numerics.rounding import down, up
 from mechanisms.parameters import ParameterError, real, whole_number
-from mechanisms.printed_numbers import at_least, at_most
-from mechanisms.rounding import down, up
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from accountant.place import Place
 from mechanisms import Assumption, Neighbouring
+from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import DPWitnessError
-from mechanisms.printed_numbers import counted_noun
 
 
 class Refusal(DPWitnessError, ValueError):

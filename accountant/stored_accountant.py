@@ -22,7 +22,7 @@ from accountant.ledger.ledger import Ledger
 from accountant.stores.waiting import Notes
 from accountant.terms import Terms
 from mechanisms import Assumption, Domain, NoiseSource
-from mechanisms.float_bounds import FloatBounds
+from mechanisms.domains.float_bounds import FloatBounds
 from mechanisms.parameters import DPWitnessError, ParameterError
 
 AnyArray = npt.NDArray[Any]

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError, whole_number
-from mechanisms.printed_numbers import counted_noun
 
 RecordOf = Callable[[int], int]
 """The record's name of a round (or of a client, by its number): where one name comes again, its losses add up."""

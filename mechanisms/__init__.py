@@ -9,50 +9,59 @@ A mechanism is a frozen value: it adds noise (`release`), knows the density of w
 (4.0, Fraction(1, 1))
 """
 
+from mechanisms.amplification.sampling import Sampling, sampled
+from mechanisms.amplification.shuffled import shuffled
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.assumptions import Assumption, AssumptionKind, assumptions_of, library_package
-from mechanisms.atomic import AtomicProfile
-from mechanisms.banded_counter import BandedCounter
-from mechanisms.binomial import Binomial
-from mechanisms.binomial_profile import BinomialProfile
-from mechanisms.bounded_range import BoundedRangeProfile
-from mechanisms.bounds import (
+from mechanisms.composition.composed_profile import ComposedProfile
+from mechanisms.counters.banded_counter import BandedCounter
+from mechanisms.counters.buffered_counter import BufferedCounter
+from mechanisms.counters.continual import ContinualSum, Factorization, HorizonExceeded, RunningSum
+from mechanisms.counters.hybrid_counter import Hybrid
+from mechanisms.counters.signed_tree import SignedTree
+from mechanisms.counters.toeplitz_counter import SquareRootCounter
+from mechanisms.counters.tree_counter import BinaryTree
+from mechanisms.domains.choices import Categories, Integers, OneHot
+from mechanisms.domains.domain import Ball, Box, Domain, Interval
+from mechanisms.domains.neighbouring import MixedNeighbours, Neighbouring
+from mechanisms.domains.regression_moments import RegressionMoments
+from mechanisms.domains.sensitivity import Sensitivity
+from mechanisms.noise.binomial import Binomial
+from mechanisms.noise.combinators import Composed, PostProcessed, Repeated
+from mechanisms.noise.discrete_gaussian import DiscreteGaussian, DiscreteGaussianProfile
+from mechanisms.noise.discrete_laplace import DiscreteLaplace, DiscreteLaplaceProfile
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.noise.laplace import Laplace
+from mechanisms.noise.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp, to_opendp
+from mechanisms.noise.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
+from mechanisms.noise.noise_sources import NoiseSource, NumpyNoise, OpenDPNoise, noise_source
+from mechanisms.noise.randomized_response import RandomizedResponse
+from mechanisms.noise.randomness import BLOCK, LaneStreams, Randomness
+from mechanisms.parameters import DensityUnavailable, DomainError, DPWitnessError, ParameterError
+from mechanisms.privatizers.privatizer import (
+    CentralGaussian,
+    Communication,
+    LocalGaussian,
+    Privatizer,
+    private_mean,
+)
+from mechanisms.privatizers.shuffled_mean import ShuffledMean
+from mechanisms.profiles.atomic_profile import AtomicProfile
+from mechanisms.profiles.binomial_profile import BinomialProfile
+from mechanisms.profiles.bounded_range import BoundedRangeProfile
+from mechanisms.profiles.bounding_profiles import (
     ApproximateProfile,
     NoPrivacy,
     PerfectPrivacy,
     PureProfile,
     ZeroConcentratedProfile,
 )
-from mechanisms.buffered_counter import BufferedCounter
-from mechanisms.choices import Categories, Integers, OneHot
-from mechanisms.combinators import Composed, PostProcessed, Repeated
-from mechanisms.continual import ContinualSum, Factorization, HorizonExceeded, RunningSum
-from mechanisms.conversion import convert
-from mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianProfile
-from mechanisms.discrete_laplace import DiscreteLaplace, DiscreteLaplaceProfile
-from mechanisms.domain import Ball, Box, Domain, Interval
-from mechanisms.gaussian import Gaussian, GaussianProfile
-from mechanisms.group_privacy import for_group
-from mechanisms.hybrid_counter import Hybrid
-from mechanisms.laplace import Laplace, LaplaceProfile
-from mechanisms.losses.composed_profile import ComposedProfile
-from mechanisms.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp, to_opendp
-from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
-from mechanisms.neighbouring import MixedNeighbours, Neighbouring
-from mechanisms.noise import NoiseSource, NumpyNoise, OpenDPNoise, noise_source
-from mechanisms.parameters import DensityUnavailable, DomainError, DPWitnessError, ParameterError
-from mechanisms.privatizer import CentralGaussian, Communication, LocalGaussian, Privatizer, private_mean
-from mechanisms.profile import PrivacyProfile
-from mechanisms.randomized_response import RandomizedResponse
-from mechanisms.randomness import BLOCK, LaneStreams, Randomness
-from mechanisms.regression_moments import RegressionMoments
-from mechanisms.related_profile import RelatedProfile
-from mechanisms.sampling import Sampling, sampled
-from mechanisms.sensitivity import Sensitivity
-from mechanisms.shuffle import ShuffledMean
-from mechanisms.shuffled import shuffled
-from mechanisms.signed_tree import SignedTree
-from mechanisms.toeplitz_counter import SquareRootCounter
+from mechanisms.profiles.gaussian_profile import GaussianProfile
+from mechanisms.profiles.laplace_profile import LaplaceProfile
+from mechanisms.profiles.privacy_profile import PrivacyProfile
+from mechanisms.profiles.related_profile import RelatedProfile
+from mechanisms.relations.conversion import convert
+from mechanisms.relations.group_privacy import for_group
 from mechanisms.transformations import (
     Above,
     Affine,
@@ -68,7 +77,6 @@ from mechanisms.transformations import (
     Transformation,
     Transformed,
 )
-from mechanisms.tree_counter import BinaryTree
 
 __all__ = [
     "BLOCK",

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from mechanisms import Domain
+from mechanisms.numerics.printed_numbers import as_given
 from mechanisms.parameters import DPWitnessError
-from mechanisms.printed_numbers import as_given
 from verify.findings.finding import Finding, FindingKind
 from verify.findings.printable import printable
 from verify.neighbouring.adjacency import Adjacency

@@ -72,7 +72,9 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
 
 def _record(node: pytest.Item, result: Verification, significance: float) -> None:
     """Hand a result to the summary, through the report: under pytest-xdist that crosses processes."""
-    numbers, sentences = map(library_module, ("mechanisms.printed_numbers", "verify.findings.sentences"))
+    numbers, sentences = map(
+        library_module, ("mechanisms.numerics.printed_numbers", "verify.findings.sentences")
+    )
     lower, upper = result.lower, result.upper
     row = {
         "test": node.nodeid,

@@ -24,13 +24,9 @@ from mechanisms import (
     Transformed,
     assumptions_of,
 )
-from mechanisms.losses.composed_profile import ComposedProfile
-from mechanisms.losses.enclosure import lower_end
-from mechanisms.mechanism import (
-    is_categorical,
-    mechanism_from_dict,
-    neighbouring_of,
-)
+from mechanisms.composition.composed_profile import ComposedProfile
+from mechanisms.composition.enclosure import lower_end
+from mechanisms.noise.mechanism import is_categorical, mechanism_from_dict, neighbouring_of
 from verify.conduct.conduct import Conduct
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import LowerBound, UpperBound, Witness

@@ -9,11 +9,11 @@ from accountant.audit.audit_result import Audit, ReleaseSummary, RemainingBudget
 from accountant.audit.releases import Group, Releases
 from accountant.audit.worst_group import AttackAccuracy, TruePositiveRate, WorstGroup, find_worst_group
 from accountant.provenance import made_now
-from mechanisms.deadline import deadline, time_is_over
-from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
-from mechanisms.losses.risk import FALSE_POSITIVE_RATES, Risk
-from mechanisms.losses.running_loss import RunningLoss
-from mechanisms.losses.theorems import EXACT
+from mechanisms.composition.enclosure import Bound, Enclosure, lower_end
+from mechanisms.composition.risk import FALSE_POSITIVE_RATES, Risk
+from mechanisms.composition.running_loss import RunningLoss
+from mechanisms.composition.theorems import EXACT
+from mechanisms.numerics.deadline import deadline, time_is_over
 from mechanisms.parameters import ParameterError
 
 _CURVE = 12  # steps of ε in which the trade-off curve is computed
@@ -43,7 +43,7 @@ def audit(
     risk
         True to bound the success of attacks, too.
     time_limit
-        Seconds, after which intervals are those that are proved by then; see `mechanisms.deadline.deadline`.
+        Seconds, after which intervals are those that are proved by then; see `mechanisms.numerics.deadline.deadline`.
 
     Raises
     ------

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from accountant.audit.worst_group import CompositionSums, advantages
 from mechanisms.arrays import FloatArray
-from mechanisms.losses.composed_loss import ComposedLoss
-from mechanisms.losses.conversions import deltas_of_renyi, epsilons_of_renyi
-from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
-from mechanisms.losses.theorems import RENYI_ORDERS
+from mechanisms.composition.composed_loss import ComposedLoss
+from mechanisms.composition.conversions import deltas_of_renyi, epsilons_of_renyi
+from mechanisms.composition.enclosure import Bound, Enclosure, lower_end
+from mechanisms.composition.theorems import RENYI_ORDERS
 from mechanisms.parameters import ParameterError
 
 DEFAULT_DELTA = 1e-6

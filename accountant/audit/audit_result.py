@@ -14,9 +14,9 @@ from accountant.audit.releases import NO_METADATA, EnforcedBudget, FileMetadata,
 from accountant.budget import Budget
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance
-from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
-from mechanisms.losses.risk import Risk
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.composition.enclosure import Bound, Enclosure, lower_end
+from mechanisms.composition.risk import Risk
+from mechanisms.domains.neighbouring import Neighbouring
 
 FORMAT = "dpwitness audit, version 1"
 

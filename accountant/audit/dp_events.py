@@ -31,16 +31,20 @@ from mechanisms import (
     PrivacyProfile,
     ZeroConcentratedProfile,
 )
-from mechanisms.fixed_size import FixedSizeProfile
-from mechanisms.gaussian_mixture import GaussianMixtureProfile
-from mechanisms.neighbouring import Neighbouring, common_neighbouring
+from mechanisms.amplification.gaussian_mixture import GaussianMixtureProfile
+from mechanisms.amplification.random_allocation import (
+    MOST_STEPS,
+    RandomAllocationProfile,
+    SelectedStepsProfile,
+)
+from mechanisms.amplification.sampled_group import PoissonReplacedProfile
+from mechanisms.amplification.truncated_batches import TruncatedBatchProfile
+from mechanisms.domains.neighbouring import Neighbouring, common_neighbouring
+from mechanisms.numerics.rounding import down, up
 from mechanisms.parameters import nonnegative, real, whole_number
-from mechanisms.random_allocation import MOST_STEPS, RandomAllocationProfile, SelectedStepsProfile
-from mechanisms.related_profile import bare
-from mechanisms.rounding import down, up
-from mechanisms.sampled_group import PoissonReplacedProfile
-from mechanisms.subsampled import SubsampledProfile
-from mechanisms.truncated_batches import TruncatedBatchProfile
+from mechanisms.profiles.fixed_size import FixedSizeProfile
+from mechanisms.profiles.related_profile import bare
+from mechanisms.profiles.subsampled import SubsampledProfile
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "NoOpDpEvent": (),

@@ -22,12 +22,12 @@ import numpy as np
 from accountant.audit.releases import EVERYONE, Group, Release, ReleaseFileError, Releases, fixed_release
 from mechanisms import AtomicProfile, ParameterError, PrivacyProfile
 from mechanisms.arrays import FloatArray
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.domains.neighbouring import Neighbouring
+from mechanisms.losses.privacy_loss import ROUNDING
+from mechanisms.numerics.rounding import add_up
 from mechanisms.parameters import nonnegative, positive, real
-from mechanisms.privacy_loss import ROUNDING
-from mechanisms.related_profile import restate
-from mechanisms.rounding import add_up
-from mechanisms.subsampled import BothDirections
+from mechanisms.profiles.related_profile import restate
+from mechanisms.profiles.subsampled import BothDirections
 
 _PESSIMISTIC = "pessimistic privacy-loss distribution"
 

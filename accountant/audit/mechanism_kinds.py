@@ -37,15 +37,15 @@ from mechanisms import (
     SquareRootCounter,
     ZeroConcentratedProfile,
 )
-from mechanisms.binomial_law import MOST_TRIALS
-from mechanisms.gaussian_mixture import GaussianMixtureProfile
-from mechanisms.mechanism import checked_whole_sensitivity
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.amplification.gaussian_mixture import GaussianMixtureProfile
+from mechanisms.amplification.truncated_batches import MOST_RECORDS, TruncatedBatchProfile
+from mechanisms.counters.toeplitz_counter import ToeplitzCounter
+from mechanisms.domains.neighbouring import Neighbouring
+from mechanisms.domains.sensitivity import UNIT
+from mechanisms.noise.mechanism import checked_whole_sensitivity
+from mechanisms.numerics.binomial_law import MOST_TRIALS
 from mechanisms.parameters import DPWitnessError, half_open_unit, nonnegative
-from mechanisms.related_profile import restate
-from mechanisms.sensitivity import UNIT
-from mechanisms.toeplitz_counter import ToeplitzCounter
-from mechanisms.truncated_batches import MOST_RECORDS, TruncatedBatchProfile
+from mechanisms.profiles.related_profile import restate
 
 ALIASES = {"k": "size"}
 """Other names of parameters."""

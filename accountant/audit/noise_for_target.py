@@ -19,15 +19,15 @@ from accountant.audit.releases import (
     scale_noise,
 )
 from accountant.audit.worst_group import LossNumber, TruePositiveRate, at_most, find_worst_group
-from mechanisms.deadline import OutOfTime, deadline, time_is_over, time_limit_text
-from mechanisms.losses.least_noise import (
+from mechanisms.composition.least_noise import (
     MOST_EPSILON,
     Compositions,
     OutOfReach,
     least_noise,
     least_noise_for_risk,
 )
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.domains.neighbouring import Neighbouring
+from mechanisms.numerics.deadline import OutOfTime, deadline, time_is_over, time_limit_text
 from mechanisms.parameters import ParameterError
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ReleaseFileError, Releases
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.amplification.sampling import Sampling, steps_of
+from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, nonnegative, real, whole_number
-from mechanisms.sampling import Sampling, steps_of
 
 _ACCOUNTANTS = ("rdp", "prv", "gdp")
 _STATE = ("history", "mechanism", "batches", "mean")

@@ -28,7 +28,7 @@ from accountant.files.data_files import from_json, from_toml, text_of
 from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
-from mechanisms.neighbouring import Neighbouring, conversion_hint
+from mechanisms.domains.neighbouring import Neighbouring, conversion_hint
 
 if TYPE_CHECKING:
     from accountant.stores.replayed_entries import LedgerContent

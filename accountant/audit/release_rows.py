@@ -13,7 +13,7 @@ from accountant.audit.line_numbers import RowLineNumbers
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ReleaseFileError, Releases
 from accountant.files.data_files import DataFileError, float_of
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.domains.neighbouring import Neighbouring
 
 _LABELS = ("records", "partition")
 _TRUTH = {"true": True, "false": False}

@@ -8,8 +8,8 @@ of a *Poisson* sample it is how far a record moves the query that joins or leave
 of fixed size takes the movement of replacing a record of it.
 
 ``shuffled = n``: n clients send one message each by this mechanism, and a shuffler forgets the senders. The loss of one
-client's record is that of `mechanisms.shuffled`, under "replace one"; of randomized responses it is that of
-`mechanisms.shuffled_response`, which uses the randomizer.
+client's record is that of `mechanisms.amplification.shuffled`, under "replace one"; of randomized responses it is that
+of `mechanisms.amplification.shuffled_response`, which uses the randomizer.
 
 ``partition``: a record's part may depend on the record, and no record is in two parts. So the loss is the
 largest of all parts (parallel composition) if a record is added, removed or zeroed out. One that is replaced may
@@ -42,12 +42,12 @@ from accountant.audit.releases import (
 from accountant.gates.lineage import RecordId
 from accountant.record_name import canonical_name
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
-from mechanisms.neighbouring import Neighbouring, conversion_hint
+from mechanisms.amplification.sampled_group import has_pair
+from mechanisms.amplification.sampling import Sampling, sampled
+from mechanisms.amplification.shuffled import shuffled
+from mechanisms.amplification.shuffled_response import most_clients, shuffled_response
+from mechanisms.domains.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import positive, real, whole_number
-from mechanisms.sampled_group import has_pair
-from mechanisms.sampling import Sampling, sampled
-from mechanisms.shuffled import shuffled
-from mechanisms.shuffled_response import most_clients, shuffled_response
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from typing import Any
 from accountant.budget import Budget
 from accountant.gates.lineage import RecordId
 from mechanisms import Mechanism, ParameterError, PrivacyProfile, Sensitivity, for_group
-from mechanisms.neighbouring import Neighbouring, common_neighbouring
+from mechanisms.amplification.sampling import Sampling
+from mechanisms.domains.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import DPWitnessError, whole_number
-from mechanisms.sampling import Sampling
 
 EVERYONE = "every record"
 """The name of the one group of releases that name no records."""

@@ -21,10 +21,10 @@ from mechanisms import (
     PureProfile,
     Sensitivity,
 )
-from mechanisms.above_threshold import AboveThresholdProfile
-from mechanisms.losses.composed_profile import composed_profile
+from mechanisms.composition.composed_profile import composed_profile
+from mechanisms.noise.above_threshold import AboveThresholdProfile
+from mechanisms.numerics.rounding import down, up
 from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
-from mechanisms.rounding import down, up
 
 MOST_KEYS = 10**6
 
@@ -64,8 +64,8 @@ def gaussian_sparse_vector(parameters: Mapping[str, Any], sensitivity: Sensitivi
     """Say of at most ``queries`` queries which is the first above a threshold: one run, with Gaussian noise.
 
     Noise of standard deviation ``threshold_sigma`` is drawn once, of ``query_sigma`` anew for every query: see
-    `mechanisms.above_threshold`. A run with several positives is as many runs, each with a threshold's noise of its
-    own.
+    `mechanisms.noise.above_threshold`. A run with several positives is as many runs, each with a threshold's noise of
+    its own.
     """
     threshold, query = (
         Fraction(positive(name, parameters[name])) for name in ("threshold_sigma", "query_sigma")

@@ -19,13 +19,13 @@ from scipy.special import erf, ndtr, ndtri
 from accountant.audit.releases import Group, Releases, is_within
 from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
-from mechanisms.deadline import time_is_over
-from mechanisms.losses.composed_loss import ComposedLoss, compose
-from mechanisms.losses.conversions import deltas_of_renyi, gaussian_dp_of
-from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
-from mechanisms.losses.many_compositions import largest_deltas
-from mechanisms.losses.risk import attack_accuracy, checked_rate, true_positive_rate
-from mechanisms.losses.theorems import RENYI_ORDERS
+from mechanisms.composition.composed_loss import ComposedLoss, compose
+from mechanisms.composition.conversions import deltas_of_renyi, gaussian_dp_of
+from mechanisms.composition.enclosure import Bound, Enclosure, lower_end
+from mechanisms.composition.many_compositions import largest_deltas
+from mechanisms.composition.risk import attack_accuracy, checked_rate, true_positive_rate
+from mechanisms.composition.theorems import RENYI_ORDERS
+from mechanisms.numerics.deadline import time_is_over
 
 _AT_ONCE = 4_096  # groups
 _NARROW = 1e-6
@@ -136,8 +136,8 @@ def find_worst_group(
 ) -> WorstGroup:
     """Return the largest number over all groups, all noise multiplied by ``factor``, and the group that has it.
 
-    The answer is proved for the largest number. When the time of `mechanisms.deadline` is over, groups that were
-    not composed count with their upper bounds.
+    The answer is proved for the largest number. When the time of `mechanisms.numerics.deadline` is over, groups that
+    were not composed count with their upper bounds.
     """
     groups = releases.groups
     most = at_most(releases, number, factor) if len(groups) > 1 else np.array([math.inf])

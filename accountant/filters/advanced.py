@@ -15,7 +15,7 @@ from accountant.filters.failures import DeclaredFailures, limits_nothing
 from accountant.filters.spend import Spend
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from mechanisms import Mechanism, Sensitivity
-from mechanisms.rounding import up
+from mechanisms.numerics.rounding import up
 
 
 @dataclass(frozen=True)

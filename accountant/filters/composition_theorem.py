@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from accountant.budget import Budget, Cost
 from mechanisms import ApproximateProfile, Mechanism, Sensitivity
-from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.composition.enclosure import Bound, Enclosure
 from mechanisms.parameters import DPWitnessError, ParameterError
 
 

@@ -14,7 +14,7 @@ from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, implied_epsilon, is_within
 from accountant.filters.spend import Spend, difference
 from mechanisms import Mechanism
-from mechanisms.losses.enclosure import Bound
+from mechanisms.composition.enclosure import Bound
 from mechanisms.parameters import ParameterError, real
 
 

@@ -13,10 +13,10 @@ from accountant.filters.failures import DeclaredFailures, limits_nothing
 from accountant.filters.spend import Spend
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from mechanisms import GaussianProfile, Mechanism, Sensitivity
-from mechanisms.gaussian import largest_mu
-from mechanisms.losses.conversions import pure_to_gaussian
-from mechanisms.losses.enclosure import Bound
-from mechanisms.rounding import down, square_root_up
+from mechanisms.composition.conversions import pure_to_gaussian
+from mechanisms.composition.enclosure import Bound
+from mechanisms.numerics.rounding import down, square_root_up
+from mechanisms.profiles.gaussian_profile import largest_mu
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from accountant.filters.loss_mixture import epsilon_of_mixture, loss_at_every_mo
 from accountant.filters.spend import Spend
 from accountant.filters.units import UNIT
 from mechanisms import Mechanism, PrivacyProfile, Sensitivity
+from mechanisms.numerics.rounding import up
 from mechanisms.parameters import ParameterError, real
-from mechanisms.rounding import up
 
 _SLACK = 1e-13  # covers the rounding of the few floating-point operations of a conversion
 _UNIT = 2**60  # divergences are kept as multiples of 1 / _UNIT, rounded up

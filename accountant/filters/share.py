@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from accountant.budget import Amount, Budget
 from accountant.filters.composition_theorem import Composition
-from mechanisms.rounding import up
+from mechanisms.numerics.rounding import up
 
 NEARLY_SPENT = 0.8
 """The share of a budget from which on it is called nearly spent."""

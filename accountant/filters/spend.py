@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from accountant.budget import written_left
 from mechanisms import Neighbouring
+from mechanisms.numerics.printed_numbers import at_most
+from mechanisms.numerics.rounding import up
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import at_most
-from mechanisms.rounding import up
 
 
 @dataclass(frozen=True, slots=True)

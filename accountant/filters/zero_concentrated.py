@@ -16,8 +16,8 @@ from accountant.filters.loss_mixture import loss_at_every_moment
 from accountant.filters.renyi import allowance, epsilon_of
 from accountant.filters.spend import Spend
 from mechanisms import Mechanism, Sensitivity
-from mechanisms.losses.conversions import pure_to_zcdp, zcdp_of
-from mechanisms.rounding import up
+from mechanisms.composition.conversions import pure_to_zcdp, zcdp_of
+from mechanisms.numerics.rounding import up
 
 _ODOMETER_ORDERS = tuple(1.0 + 2.0**k for k in range(-4, 13))
 _ODOMETER_WEIGHTS = (1.0 / len(_ODOMETER_ORDERS),) * len(_ODOMETER_ORDERS)

@@ -33,8 +33,8 @@ from mechanisms import (
     NumpyNoise,
     PostProcessed,
 )
-from mechanisms.domain import own_copy
-from mechanisms.float_bounds import grid_of
+from mechanisms.domains.domain import own_copy
+from mechanisms.domains.float_bounds import grid_of
 from mechanisms.parameters import ParameterError
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from accountant.gates.derivation import Derivation, entry_derivation
 from mechanisms import Domain, Sensitivity, Transformation
-from mechanisms.float_bounds import NOTHING, FloatBounds, grid_of, is_bounded
-from mechanisms.rounding import add_up, multiply_up
+from mechanisms.domains.float_bounds import NOTHING, FloatBounds, grid_of, is_bounded
+from mechanisms.numerics.rounding import add_up, multiply_up
 
 RecordId = int | str
 """The name of a record: a number or a text, such as a person's or a round's."""

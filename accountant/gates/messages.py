@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mechanisms import Assumption, AssumptionKind, Categories, Domain, Mechanism, OneHot
 from mechanisms.arrays import plain_copy
-from mechanisms.mechanism import needs_whole_numbers
+from mechanisms.noise.mechanism import needs_whole_numbers
 from mechanisms.parameters import ParameterError
 
 DRAWN_BY = "the record's device"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from accountant.place import Place
 from accountant.refusals import RoundingExceeded
 from mechanisms import Sensitivity
-from mechanisms.rounding import add_up
+from mechanisms.numerics.rounding import add_up
 
 ROUNDING_SHARE = 1e-6
 """The most that floating point may add to the movement that a mechanism is calibrated for, as a share of it.

@@ -22,7 +22,7 @@ from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, RawRead
 from mechanisms import Box, Categories, Chain, Domain, DomainError, Transformation
 from mechanisms.arrays import plain_copy
-from mechanisms.float_bounds import grid_of, is_bounded
+from mechanisms.domains.float_bounds import grid_of, is_bounded
 from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ class Private:
         Returns
         -------
         Private
-            Shape (lanes, k). In a bounded domain each result is rounded to its grid: see `mechanisms.float_bounds`.
+            Shape (lanes, k). In a bounded domain each result is rounded to its grid: see
+            `mechanisms.domains.float_bounds`.
 
         Raises
         ------

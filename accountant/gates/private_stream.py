@@ -1,7 +1,7 @@
 """Running private sums of a matrix counter: a record pays once, when it enters, for every later sum.
 
 Row t of R x is released with noise of its own, y_t = (R x)_t + z_t, and public numbers are made running sums, L y
-(`mechanisms.continual`). Let a record's values move by at most Δ in L2 norm.
+(`mechanisms.counters.continual`). Let a record's values move by at most Δ in L2 norm.
 
 *A record that enters once* (Lemma 1): in step s it is charged for one Gaussian release at movement N₁Δ, N₁ the norm of
 the longest column of R, and for nothing later. Sound under every composition theorem.
@@ -19,10 +19,10 @@ movement of its entries so far, N_j the norm of the sum of j columns at the leas
     movements of the entries p_i so far; positions and values may follow from what was released. On every path, with j
     entries, σ² Σ μ_t² <= Σ_ik <R e_{p_i}, R e_{p_k}> |d_i| |d_k|, where |d_i| |d_k| <= Δ_max(i,k)²: entry k adds
     at most Δ_k² times <R e_{p_k}, R e_{p_k}> + 2 Σ_{i<k} <R e_{p_i}, R e_{p_k}>, each of these products at most what it
-    is at the least distances (`mechanisms.toeplitz_counter`), in all N_k² - N_{k-1}². So charges lead losses on every
-    path, and these filters need no more (Smith & Thakurta 2022, "Fully adaptive composition for Gaussian differential
-    privacy"; Whitehouse, Ramdas, Rogers & Wu 2023). Under basic composition the shared noise would need a theorem about
-    concurrent releases. []
+    is at the least distances (`mechanisms.counters.toeplitz_counter`), in all N_k² - N_{k-1}². So charges lead losses
+    on every path, and these filters need no more (Smith & Thakurta 2022, "Fully adaptive composition for Gaussian
+    differential privacy"; Whitehouse, Ramdas, Rogers & Wu 2023). Under basic composition the shared noise would need a
+    theorem about concurrent releases. []
 
 A certificate states N_j as a factor of the value that enters: like every step of a derivation, it is this gate's own
 statement, and no checker computes this one again.
@@ -52,17 +52,17 @@ from accountant.refusals import ParticipationExceeded, RoundingExceeded, Theorem
 from accountant.trust import check_gate
 from mechanisms import BandedCounter, BufferedCounter
 from mechanisms.arrays import FloatArray
-from mechanisms.continual import checked_steps
-from mechanisms.float_bounds import NOTHING, FloatBounds
+from mechanisms.counters.continual import checked_steps
+from mechanisms.domains.float_bounds import NOTHING, FloatBounds
+from mechanisms.numerics.rounding import multiply_up
 from mechanisms.parameters import ParameterError, whole_number
-from mechanisms.rounding import multiply_up
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
 
 
 LONGEST_STREAM = 1 << 26
-"""The most values on a grid whose sums are always exact in floats (`mechanisms.float_bounds`)."""
+"""The most values on a grid whose sums are always exact in floats (`mechanisms.domains.float_bounds`)."""
 
 
 class PrivateStream:

@@ -27,7 +27,12 @@ from mechanisms import (
     Transformed,
     assumptions_of,
 )
-from mechanisms.mechanism import is_categorical, needs_whole_numbers, needs_whole_values, samples_securely
+from mechanisms.noise.mechanism import (
+    is_categorical,
+    needs_whole_numbers,
+    needs_whole_values,
+    samples_securely,
+)
 from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from accountant.gates.movement import distance, excess
 from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.place import Place, calling_place
 from mechanisms import DensityUnavailable, Mechanism, NumpyNoise
-from mechanisms.mechanism import is_categorical
+from mechanisms.noise.mechanism import is_categorical
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.gates.release import GateMechanism, check_owner, check_release, checked_mechanism, sample
 from accountant.place import Place
 from mechanisms import Assumption, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
-from mechanisms.float_bounds import grid_of
+from mechanisms.domains.float_bounds import grid_of
 
 
 class Simulation(PrivateGate):

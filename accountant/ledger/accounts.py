@@ -29,10 +29,10 @@ from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
 from accountant.rules.scope import CURRENT_SCOPE, Scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
-from mechanisms.losses.enclosure import Bound, Enclosure
-from mechanisms.losses.inversion import most_that_fit
-from mechanisms.mechanism import neighbouring_of
-from mechanisms.neighbouring import conversion_hint
+from mechanisms.composition.enclosure import Bound, Enclosure
+from mechanisms.composition.inversion import most_that_fit
+from mechanisms.domains.neighbouring import conversion_hint
+from mechanisms.noise.mechanism import neighbouring_of
 from mechanisms.parameters import ParameterError, half_open_unit, real
 
 _KEPT = 4_096

@@ -17,8 +17,8 @@ from accountant.ledger.entry import Entry
 from accountant.ledger.store import Receipt, Settled
 from accountant.place import Place
 from mechanisms import Assumption, Mechanism
+from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import counted_noun
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Mask

@@ -10,7 +10,7 @@ from accountant.gates.lineage import RecordId
 from accountant.ledger.store import Store
 from accountant.trust import Trust
 from mechanisms import Assumption, Neighbouring
-from mechanisms.printed_numbers import as_given
+from mechanisms.numerics.printed_numbers import as_given
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from accountant.filters.composition_theorem import NumberLimits, UnsupportedChar
 from accountant.filters.spend import Spend, difference
 from accountant.recorded import describe
 from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mechanism_from_dict
-from mechanisms.losses.composed_loss import ComposedLoss, compose
-from mechanisms.losses.enclosure import Bound, Enclosure
-from mechanisms.mechanism import checked_sensitivity
-from mechanisms.neighbouring import common_neighbouring
+from mechanisms.composition.composed_loss import ComposedLoss, compose
+from mechanisms.composition.enclosure import Bound, Enclosure
+from mechanisms.domains.neighbouring import common_neighbouring
+from mechanisms.noise.mechanism import checked_sensitivity
+from mechanisms.numerics.printed_numbers import at_most
 from mechanisms.parameters import ParameterError, whole_number
-from mechanisms.printed_numbers import at_most
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from accountant.plans.formulas import check_declared, formula, value_at
 from accountant.plans.plan import Plan, PlanStep
 from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
+from mechanisms.domains.sensitivity import UNIT
+from mechanisms.numerics.rounding import down, square_root_up, up
 from mechanisms.parameters import ParameterError
-from mechanisms.rounding import down, square_root_up, up
-from mechanisms.sensitivity import UNIT
 
 __all__ = [
     "CounterexampleFound",

@@ -27,8 +27,8 @@ from mechanisms import (
     Mechanism,
     RandomizedResponse,
 )
-from mechanisms.neighbouring import Neighbouring
-from mechanisms.sampling import Sampling
+from mechanisms.amplification.sampling import Sampling
+from mechanisms.domains.neighbouring import Neighbouring
 
 ONE_REPORT = "one report"
 _SAMPLES = {Sampling.POISSON: "poisson sample", Sampling.FIXED_SIZE: "fixed size sample"}

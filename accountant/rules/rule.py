@@ -15,8 +15,8 @@ from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
 from accountant.rules.scope import Scope, check_word
+from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import counted_noun
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from accountant.gates.lineage import RecordId
 from accountant.ledger.store import Standing
 from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
-from mechanisms.rounding import down, up
+from mechanisms.numerics.rounding import down, up
 
 
 def _account_json(

@@ -16,7 +16,7 @@ from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
 from accountant.service.record_account import RecordAccount
 from accountant.service.rules_shown import RuleShown
-from mechanisms.printed_numbers import as_given, counted_noun
+from mechanisms.numerics.printed_numbers import as_given, counted_noun
 
 _STYLE = """
 :root { color-scheme: light; }

@@ -13,7 +13,7 @@ from accountant.ledger.store import RuleStanding
 from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
 from accountant.service.metrics import Gauge
-from mechanisms.rounding import down
+from mechanisms.numerics.rounding import down
 
 MEASURED = 100
 """The rules, of one ledger, that have gauges of their own."""

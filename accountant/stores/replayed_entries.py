@@ -78,7 +78,7 @@ from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
 from accountant.terms import Terms
 from mechanisms import Assumption, AssumptionKind
-from mechanisms.printed_numbers import counted_noun
+from mechanisms.numerics.printed_numbers import counted_noun
 
 EntryRow = tuple[int, str, bytes]
 """Position, text and hash of an entry."""

@@ -20,7 +20,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from accountant.gates.lineage import Influence, TracedSums
-from mechanisms.float_bounds import FloatBounds
+from mechanisms.domains.float_bounds import FloatBounds
 
 
 class Waiting:

@@ -18,7 +18,7 @@ from accountant import Gate, Private, PrivateSums, add_to_all
 from algorithms.lanes import scatter_add
 from mechanisms import BinaryTree, Hybrid, Mechanism
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.continual import checked_steps
+from mechanisms.counters.continual import checked_steps
 
 
 class PrivateTreeSums:

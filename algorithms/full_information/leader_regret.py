@@ -39,7 +39,7 @@ import math
 
 import numpy as np
 
-from mechanisms.toeplitz_counter import ToeplitzCounter
+from mechanisms.counters.toeplitz_counter import ToeplitzCounter
 
 _BLOCK = 1 << 16
 

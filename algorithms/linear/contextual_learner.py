@@ -25,9 +25,9 @@ from algorithms.structured_learner import RoundCount
 from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.domain import as_numbers
+from mechanisms.domains.domain import as_numbers
+from mechanisms.domains.regression_moments import shortened
 from mechanisms.parameters import ParameterError
-from mechanisms.regression_moments import shortened
 
 _NORM = Parameter("norm", "float", 1.0, 1e-9, None, "S, a bound on the length of theta*")
 

@@ -23,7 +23,7 @@ from algorithms.problems import RankedLists
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Hybrid
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.continual import checked_steps
+from mechanisms.counters.continual import checked_steps
 
 
 class CascadeUCBHybrid(StructuredLearner[RankedLists]):

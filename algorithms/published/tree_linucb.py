@@ -53,7 +53,7 @@ from algorithms.learner import check_delta, check_epsilon, check_horizon
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB, regress
 from mechanisms import BinaryTree, Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray
-from mechanisms.regression_moments import MOST_WEIGHT
+from mechanisms.domains.regression_moments import MOST_WEIGHT
 
 SQUARED_NORM = 2.0
 """L~^2: of actions in the unit ball with their rewards in [-1, 1]."""

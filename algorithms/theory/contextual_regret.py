@@ -46,7 +46,7 @@ from algorithms.theory.regret_bound import (
     unit_mu,
 )
 from mechanisms import RegressionMoments
-from mechanisms.regression_moments import MOST_WEIGHT
+from mechanisms.domains.regression_moments import MOST_WEIGHT
 
 d, norm, J, distance = sp.symbols("d S_theta J D_2", positive=True)
 

@@ -36,7 +36,7 @@ from accountant.plans.symbolic import (
 )
 from algorithms.linear.linear_phases import PAPER
 from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
-from mechanisms.losses.enclosure import Enclosure
+from mechanisms.composition.enclosure import Enclosure
 from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:

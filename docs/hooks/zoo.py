@@ -30,7 +30,7 @@ def _sections() -> Iterator[str]:
 
 
 def _entry(specimen: Any, witness: dict[str, Any] | None) -> Iterator[str]:
-    from mechanisms.printed_numbers import percent
+    from mechanisms.numerics.printed_numbers import percent
 
     true = "∞" if math.isinf(specimen.true_epsilon) else f"{specimen.true_epsilon:.4g}"
     delta = f", δ = {specimen.delta:g}" if specimen.delta else ""

@@ -1,1 +1,1 @@
-"""Certified bounds on the privacy loss of a multiset of mechanisms together."""
+"""Privacy losses: the laws of log-likelihood ratios, which add up under composition."""

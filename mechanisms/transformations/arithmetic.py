@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.choices import Integers, OneHot
-from mechanisms.domain import Ball, Box, Domain
+from mechanisms.domains.choices import Integers, OneHot
+from mechanisms.domains.domain import Ball, Box, Domain
+from mechanisms.numerics.rounding import down, square_root_up, up
 from mechanisms.parameters import DomainError, ParameterError
-from mechanisms.rounding import down, square_root_up, up
 from mechanisms.transformations.transformation import (
     Transformation,
     bounds_of_coordinates,

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from dpwitness import is_of_library
 from mechanisms.arrays import FloatArray
-from mechanisms.bounds import NoPrivacy
-from mechanisms.choices import Categories, Integers, OneHot
-from mechanisms.domain import Domain, Interval
-from mechanisms.float_bounds import is_bounded
-from mechanisms.mechanism import (
+from mechanisms.domains.choices import Categories, Integers, OneHot
+from mechanisms.domains.domain import Domain, Interval
+from mechanisms.domains.float_bounds import is_bounded
+from mechanisms.domains.neighbouring import Neighbouring
+from mechanisms.domains.sensitivity import Sensitivity
+from mechanisms.noise.mechanism import (
     BuiltInMechanism,
     Mechanism,
     counts_in_public,
@@ -28,11 +29,10 @@ from mechanisms.mechanism import (
     neighbouring_of,
     register,
 )
-from mechanisms.neighbouring import Neighbouring
-from mechanisms.noise import NoiseSource
+from mechanisms.noise.noise_sources import NoiseSource
 from mechanisms.parameters import DomainError, ParameterError
-from mechanisms.profile import PrivacyProfile
-from mechanisms.sensitivity import Sensitivity
+from mechanisms.profiles.bounding_profiles import NoPrivacy
+from mechanisms.profiles.privacy_profile import PrivacyProfile
 from mechanisms.transformations.transformation import Chain, Transformation, parts_of, reals
 
 

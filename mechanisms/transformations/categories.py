@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.choices import Categories, Integers, OneHot
-from mechanisms.domain import Box, Domain, Interval
+from mechanisms.domains.choices import Categories, Integers, OneHot
+from mechanisms.domains.domain import Box, Domain, Interval
 from mechanisms.parameters import DomainError, ParameterError, whole_number
 from mechanisms.transformations.transformation import (
     Transformation,

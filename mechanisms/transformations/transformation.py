@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, plain_copy
-from mechanisms.choices import Categories, Integers, OneHot
-from mechanisms.domain import Ball, Box, Domain, Interval
+from mechanisms.domains.choices import Categories, Integers, OneHot
+from mechanisms.domains.domain import Ball, Box, Domain, Interval
+from mechanisms.numerics.rounding import multiply_up
 from mechanisms.parameters import DomainError, ParameterError
-from mechanisms.rounding import multiply_up
 
 if TYPE_CHECKING:
-    from mechanisms.mechanism import Mechanism
+    from mechanisms.noise.mechanism import Mechanism
     from mechanisms.transformations.before_mechanism import Transformed
 
 

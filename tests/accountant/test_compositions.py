@@ -9,7 +9,7 @@ from accountant.compositions import COMPOSITIONS, composition_named
 from accountant.filters.failures import DeclaredFailures
 from accountant.plans.plan import PlannedComposition
 from mechanisms import Gaussian, Laplace, RandomizedResponse
-from mechanisms.sensitivity import UNIT
+from mechanisms.domains.sensitivity import UNIT
 
 
 @pytest.mark.parametrize(

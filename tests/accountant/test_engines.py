@@ -21,18 +21,18 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.arrays import FloatArray
-from mechanisms.binomial_law import log_binomial
-from mechanisms.gaussian_loss import GaussianLoss
-from mechanisms.laplace_loss import LaplaceLoss
-from mechanisms.losses.composed_loss import compose
-from mechanisms.losses.composed_profile import composed_profile
-from mechanisms.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour
-from mechanisms.losses.equal_laplace import equal_laplace
-from mechanisms.losses.grid import grid, rounded_down, rounded_up
-from mechanisms.losses.inversion import invert
-from mechanisms.losses.lattice import common_lattice, lattice_contour
-from mechanisms.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
-from mechanisms.privacy_loss import PrivacyLoss, add_losses
+from mechanisms.composition.composed_loss import compose
+from mechanisms.composition.composed_profile import composed_profile
+from mechanisms.composition.contour import Contour, ContourPlan, TiltedLoss, plan_contour
+from mechanisms.composition.equal_laplace import equal_laplace
+from mechanisms.composition.grid import grid, rounded_down, rounded_up
+from mechanisms.composition.inversion import invert
+from mechanisms.composition.lattice import common_lattice, lattice_contour
+from mechanisms.composition.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
+from mechanisms.losses.gaussian_loss import GaussianLoss
+from mechanisms.losses.laplace_loss import LaplaceLoss
+from mechanisms.losses.privacy_loss import PrivacyLoss, add_losses
+from mechanisms.numerics.binomial_law import log_binomial
 
 law = settings(max_examples=25, deadline=None, derandomize=True)
 
@@ -277,7 +277,7 @@ def test_a_few_sampled_gaussians_of_little_noise(q: float, sigma: float, delta: 
     ],
 )
 def test_grid_contains_what_the_other_engines_find(parts: list[tuple[PrivacyProfile, int]]) -> None:
-    from mechanisms.losses.composed_loss import compose
+    from mechanisms.composition.composed_loss import compose
 
     profiles, counts = zip(*parts, strict=True)
     engine = grid(profiles, counts, width=1e-5, delta=1e-7)

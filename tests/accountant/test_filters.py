@@ -86,7 +86,7 @@ def spend_all(composition, mechanism, budget=None, noise=0):
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda c: f"{c.name} {len(getattr(c, 'orders', ()))}")
 def test_the_exact_loss_of_everything_released_is_within_the_budget(composition, mechanism):
     """The exact composed profile (Gaussian: closed; finite: convolution; Laplace: certified engine)."""
-    from mechanisms.losses.composed_loss import compose
+    from mechanisms.composition.composed_loss import compose
 
     accountant, count = spend_all(composition, mechanism)
     profile = mechanism.profile(UNIT)

@@ -34,7 +34,7 @@ from accountant import (
 )
 from accountant.plans.plan import PlannedComposition
 from mechanisms import Categories, Gaussian, Interval, Laplace, RandomizedResponse, Sensitivity
-from mechanisms.losses.composed_loss import compose
+from mechanisms.composition.composed_loss import compose
 
 UNIT = Sensitivity(1, 1, 1)
 LOSSES = (0.125, 0.25, 0.5, 1.0, 2.0)

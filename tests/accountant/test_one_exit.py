@@ -41,7 +41,7 @@ from mechanisms import (
     from_opendp,
     to_opendp,
 )
-from mechanisms.mechanism import BuiltInMechanism
+from mechanisms.noise.mechanism import BuiltInMechanism
 
 SHARE = Interval(0, 1)
 OWN = Laplace(scale=2.0)

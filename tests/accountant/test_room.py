@@ -31,7 +31,7 @@ from accountant import (
     spending_on,
 )
 from mechanisms import AssumptionKind, Gaussian, Interval, Laplace, PureProfile, Sensitivity
-from mechanisms.losses.inversion import most_that_fit
+from mechanisms.composition.inversion import most_that_fit
 
 SHARE = Interval(0, 1)
 WIDE = Laplace(scale=20.0)

@@ -124,7 +124,7 @@ def test_what_a_learner_uses_counts_and_nothing_else() -> None:
     assert {
         "algorithms.semi_bandits.cucb_batch",
         "algorithms.estimates.chernoff",
-        "mechanisms.laplace",
+        "mechanisms.noise.laplace",
     } <= set(digests)
     assert not {
         "algorithms.semi_bandits.dpucb_mat",

@@ -34,11 +34,11 @@ from mechanisms import (
     RandomizedResponse,
     for_group,
 )
-from mechanisms.losses.composed_loss import compose
-from mechanisms.losses.least_noise import least_noise
-from mechanisms.neighbouring import Neighbouring
-from mechanisms.related_profile import RelatedProfile
-from mechanisms.subsampled import SubsampledProfile
+from mechanisms.composition.composed_loss import compose
+from mechanisms.composition.least_noise import least_noise
+from mechanisms.domains.neighbouring import Neighbouring
+from mechanisms.profiles.related_profile import RelatedProfile
+from mechanisms.profiles.subsampled import SubsampledProfile
 
 Releases = list[tuple[PrivacyProfile, int]]
 

@@ -1,9 +1,9 @@
 """Profiles for adding or removing a record, as many tests compose them."""
 
 from mechanisms import PrivacyProfile
-from mechanisms.neighbouring import Neighbouring
-from mechanisms.related_profile import restate
-from mechanisms.sampling import sampled
+from mechanisms.amplification.sampling import sampled
+from mechanisms.domains.neighbouring import Neighbouring
+from mechanisms.profiles.related_profile import restate
 
 
 def joining(profile: PrivacyProfile) -> PrivacyProfile:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import mechanisms.laplace
+import mechanisms.noise.laplace
 from mechanisms import (
     Ball,
     BinaryTree,
@@ -93,7 +93,7 @@ class LyingClass(Laplace):
         return np.asarray(value)
 
 
-LyingClass.__module__ = "mechanisms.laplace"
+LyingClass.__module__ = "mechanisms.noise.laplace"
 LyingClass.__qualname__ = LyingClass.__name__ = "Laplace"
 
 
@@ -298,7 +298,7 @@ def test_a_patched_class_is_seen_while_it_is_patched(name: str) -> None:
 
 
 def test_a_patched_base_sensitivity_or_noise_source_is_seen() -> None:
-    for owner, name in ((Sensitivity, "covers"), (mechanisms.mechanism.BuiltInMechanism, "to_dict")):
+    for owner, name in ((Sensitivity, "covers"), (mechanisms.noise.mechanism.BuiltInMechanism, "to_dict")):
         examine_value(OWN[0])
         with mock.patch.object(owner, name, return_value=True):
             assert examine_value(OWN[0])[1] == assumptions_of(OWN[0]) != ()
@@ -307,7 +307,7 @@ def test_a_patched_base_sensitivity_or_noise_source_is_seen() -> None:
 
 
 def test_a_base_put_between_is_seen() -> None:
-    class Between(mechanisms.mechanism.BuiltInMechanism):  # type: ignore[misc]
+    class Between(mechanisms.noise.mechanism.BuiltInMechanism):  # type: ignore[misc]
         pass
 
     examine_value(OWN[0])
@@ -492,9 +492,9 @@ def test_a_function_put_into_a_part_of_a_chain_is_seen() -> None:
 
 def test_names_of_our_modules_that_were_replaced_are_seen() -> None:
     assert altered_library() == ()
-    with mock.patch.object(mechanisms.laplace, "noise_source", lambda noise: noise):
+    with mock.patch.object(mechanisms.noise.laplace, "noise_source", lambda noise: noise):
         (assumption,) = altered_library()
-        assert "mechanisms.laplace.noise_source" in assumption.message
+        assert "mechanisms.noise.laplace.noise_source" in assumption.message
     assert altered_library() == ()
 
 
@@ -507,7 +507,7 @@ def test_only_this_librarys_packages_are_its_own() -> None:
 def test_loading_makes_nobodys_class_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mechanism that is read back is of the class that is registered under its name, whoever registered it."""
     saved = OWN[0].to_dict()
-    monkeypatch.setitem(mechanisms.mechanism.BuiltInMechanism._registry, "Laplace", Noiseless)
+    monkeypatch.setitem(mechanisms.noise.mechanism.BuiltInMechanism._registry, "Laplace", Noiseless)
     assert assumptions_of(mechanism_from_dict(saved)) == assumptions_of(QUIET)
 
 

@@ -34,7 +34,7 @@ from mechanisms import (
     mechanism_from_dict,
     to_opendp,
 )
-from mechanisms.mechanism import counts_in_public
+from mechanisms.noise.mechanism import counts_in_public
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 ALPHA = 1e-6  # false-alarm rate of each statistical test below; fewer than 50 of them run

@@ -198,12 +198,12 @@ def test_a_class_in_a_users_module_of_a_shared_name_counts_by_its_code(tmp_path)
     digests = set()
     for scale in (1, 2):
         folder = tmp_path / str(scale)
-        (folder / "mechanisms").mkdir(parents=True)
-        (folder / "mechanisms/laplace.py").write_text(
+        (folder / "mechanisms/noise").mkdir(parents=True)
+        (folder / "mechanisms/noise/laplace.py").write_text(
             f"class Noisy:\n    def __call__(self, data, rng):\n        return data + rng.laplace(scale={scale})\n"
         )
         (folder / "subject.py").write_text(
-            "from mechanisms.laplace import Noisy\nclass Own(Noisy):\n    pass\nown = Own()\n"
+            "from mechanisms.noise.laplace import Noisy\nclass Own(Noisy):\n    pass\nown = Own()\n"
         )
         with ignore_float_errors():
             digests.add(digest(f"{folder}/subject.py:own"))

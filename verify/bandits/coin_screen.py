@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from mechanisms.printed_numbers import percent
+from mechanisms.numerics.printed_numbers import percent
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import NeighbouringTables
 from verify.bandits.paired_events import view_pair_of

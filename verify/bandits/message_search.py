@@ -19,7 +19,7 @@ import scipy
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import BoolArray, FloatArray
-from mechanisms.printed_numbers import percent
+from mechanisms.numerics.printed_numbers import percent
 from verify.bandits.bandit_view import (
     BanditView,
     fill_absent,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechanisms.printed_numbers import at_least, at_most
+from mechanisms.numerics.printed_numbers import at_least, at_most
 from verify.betting.e_process import LONGEST_SHARE, Payoff
 from verify.events.event import Event
 from verify.findings.finding import BETTING, Finding, LowerBound, Statement

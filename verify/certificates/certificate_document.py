@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from mechanisms.printed_numbers import counted_noun
+from mechanisms.numerics.printed_numbers import counted_noun
 from verify.certificates.certificate import Certificate
 from verify.document.elements import Bullets, Code, Document, Facts, FirstScreen, Section, TextTable, Words
 from verify.findings.sentences import remark

@@ -26,7 +26,7 @@ from accountant.audit.audit_question import DEFAULT_DELTA, DEFAULT_SECONDS
 from accountant.audit.releases import POWER
 from accountant.provenance import file_digest, made_now
 from algorithms.problems import SettingError
-from mechanisms.printed_numbers import as_given, at_least, at_most
+from mechanisms.numerics.printed_numbers import as_given, at_least, at_most
 from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.shown_results import (
     check_other_file,

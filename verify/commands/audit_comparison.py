@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Console
 
 from accountant.audit import Audit, Releases
-from mechanisms.losses.enclosure import lower_end
-from mechanisms.printed_numbers import at_least, at_most
+from mechanisms.composition.enclosure import lower_end
+from mechanisms.numerics.printed_numbers import at_least, at_most
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
 from verify.findings.printable import printable

@@ -18,7 +18,7 @@ from accountant.files.data_files import DataFileError, from_json, text_of
 from accountant.files.sqlite_file import is_sqlite
 from accountant.proofs.proof_document import FORMAT as PROOF
 from algorithms.problems import SettingError
-from mechanisms.printed_numbers import counted_noun
+from mechanisms.numerics.printed_numbers import counted_noun
 from verify.commands.shown_results import show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.conduct.interrupts import count_interrupts

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from algorithms.problems import SettingError
-from mechanisms.printed_numbers import counted_noun
+from mechanisms.numerics.printed_numbers import counted_noun
 from verify.commands.shown_results import check_outputs, show
 from verify.commands.verify_command import composed
 from verify.document.terminal_text import plain_table

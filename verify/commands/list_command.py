@@ -19,7 +19,7 @@ from algorithms.problems import (
     linear_problems,
     problems,
 )
-from mechanisms.printed_numbers import at_most, nearest
+from mechanisms.numerics.printed_numbers import at_most, nearest
 from verify.commands.shown_results import show
 from verify.deployments.deployments_table import deployment_facts, deployments_blocks
 from verify.deployments.known_deployments import known_deployments

@@ -16,7 +16,7 @@ from algorithms.blocks import BlockStore, make_executor
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from mechanisms import Neighbouring
-from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
+from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, nearest
 from verify.commands.shown_results import (
     check_outputs,
     show,

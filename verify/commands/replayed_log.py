@@ -13,7 +13,7 @@ from algorithms.catalogue import learner_builder
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
 from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, known_name, parse_settings
-from mechanisms.printed_numbers import as_given, at_least, at_most, counted_noun, nearest, percent
+from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, counted_noun, nearest, percent
 from verify.commands.shown_results import check_outputs, show, shown_progress, write_outputs
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, subprogress

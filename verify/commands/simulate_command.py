@@ -23,7 +23,7 @@ from algorithms.problems import (
     linear_problems,
     problems,
 )
-from mechanisms.printed_numbers import percent
+from mechanisms.numerics.printed_numbers import percent
 from verify.commands.shown_results import (
     check_outputs,
     show,

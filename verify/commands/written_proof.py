@@ -13,9 +13,9 @@ from accountant.files.whole_file import whole_file
 from accountant.proofs.audit_proof import audit_proof
 from accountant.proofs.proof_document import NoProof
 from algorithms.problems import SettingError
-from mechanisms.losses.enclosure import lower_end
-from mechanisms.printed_numbers import as_given, at_most
-from mechanisms.rounding import up
+from mechanisms.composition.enclosure import lower_end
+from mechanisms.numerics.printed_numbers import as_given, at_most
+from mechanisms.numerics.rounding import up
 from verify.findings.sentences import Sentence, exact
 from verify.proof_checker import check_proof
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from accountant.files.data_files import DataFileError, from_toml, text_of
 from algorithms.problems import SettingError, known_name
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.domains.neighbouring import Neighbouring
 
 SCHEMA = Path(__file__).with_name("registry_schema.json")
 """The structure of the registry's schema, with the commit that it is of."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
+from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, nearest
 from verify.deployments.known_deployments import AuditedFigure, KnownDeployment, ProvedEnds, audit_figures
 from verify.document.elements import Block, Facts, Paragraph, TextTable
 from verify.findings.sentences import Sentence, exact, remark

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from accountant.audit import AuditQuestion, audit
 from accountant.audit.line_numbers import TomlLineNumbers
 from accountant.audit.release_tables import from_tables
-from mechanisms.losses.enclosure import lower_end
+from mechanisms.composition.enclosure import lower_end
 
 _DATA = Path(__file__).with_name("known_deployments.json")
 _COARSEST = Decimal("0.1")

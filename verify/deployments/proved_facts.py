@@ -18,8 +18,8 @@ from accountant.audit.releases import LedgerFacts
 from accountant.budget import Budget
 from accountant.provenance import file_digest, made_now
 from algorithms.problems import SettingError
-from mechanisms.losses.enclosure import Enclosure, lower_end
-from mechanisms.printed_numbers import as_given, at_least, at_most, counted_noun
+from mechanisms.composition.enclosure import Enclosure, lower_end
+from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, counted_noun
 from verify.deployments.deployment import NONE_UNPROTECTED, Deployment
 from verify.document.elements import Code, Document, FirstScreen
 from verify.findings.sentences import Sentence, exact, remark

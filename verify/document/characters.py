@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mechanisms.printed_numbers import as_given, percent
+from mechanisms.numerics.printed_numbers import as_given, percent
 from verify.document.drawings import Bin, Drawing, Laws, LossInterval, axis_scale, shortened
 from verify.findings.printable import printable
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mechanisms.printed_numbers import as_given
+from mechanisms.numerics.printed_numbers import as_given
 from verify.document.drawings import Chart, Laws, LossInterval, Style, axis_scale, shortened, shortened_label
 from verify.document.elements import Block, Details, Document, Picture
 from verify.findings.printable import printable

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-from mechanisms.printed_numbers import as_given
+from mechanisms.numerics.printed_numbers import as_given
 from verify.document.drawings import (
     Axis,
     Chart,

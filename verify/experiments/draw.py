@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.printed_numbers import counted_noun
+from mechanisms.numerics.printed_numbers import counted_noun
 from verify.experiments.experiment import FigureAxis, FigureLine, PlotAxes, Quantity, Results, TableContent
 from verify.findings.printable import printable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mechanisms.printed_numbers import as_given, nearest
+from mechanisms.numerics.printed_numbers import as_given, nearest
 from verify.document.drawings import Area, Axis, Chart, Curve, Style
 from verify.document.elements import Block, Code, Document, Facts, FirstScreen, Picture, Section, TextTable
 from verify.experiments.lines import is_private

@@ -11,8 +11,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import Enum, StrEnum, unique
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, counted_noun, percent
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import as_given, at_least, at_most, counted_noun, percent
 from verify.findings.sentences import Basis, Sentence, confident, exact, filled
 from verify.findings.subject_error import describe_error
 

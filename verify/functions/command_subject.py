@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from accountant.files.data_files import DataFileError, from_toml, without_repetition
+from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import real
-from mechanisms.printed_numbers import counted_noun
 from verify.conduct.time_limit import TimeLimitReached
 from verify.findings.subject_error import SubjectError
 from verify.functions.claimed import claim_form

@@ -18,7 +18,7 @@ import numpy as np
 
 from accountant import Recorder, Replay
 from algorithms.claim import Claim
-from mechanisms.printed_numbers import as_given, at_least
+from mechanisms.numerics.printed_numbers import as_given, at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import CONFIRMATIONS, FALSE_ALARM
 from verify.conduct.interrupts import subject_exceptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mechanisms.printed_numbers import counted_noun, percent
+from mechanisms.numerics.printed_numbers import counted_noun, percent
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings.finding import Finding, Statement
 from verify.findings.subject_error import SubjectError

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.printed_numbers import counted_noun
+from mechanisms.numerics.printed_numbers import counted_noun
 from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.finding import Finding, FindingKind, Statement

@@ -10,7 +10,7 @@ import numpy as np
 
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
-from mechanisms.printed_numbers import at_least
+from mechanisms.numerics.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.interrupts import Stop
 from verify.conduct.progress import no_progress, subprogress

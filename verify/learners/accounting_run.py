@@ -38,7 +38,7 @@ from accountant.proofs.proof_document import DerivedReleases, NoProof, enforced_
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
-from mechanisms.printed_numbers import as_given, at_most, counted_noun
+from mechanisms.numerics.printed_numbers import as_given, at_most, counted_noun
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.process_state import own_steps, subjects_own

@@ -19,9 +19,9 @@ from accountant import Coupled, Divergence, RawRead, RecordId
 from algorithms.claim import Claim, View
 from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise, Sensitivity
 from mechanisms.arrays import FloatArray
-from mechanisms.losses.composed_loss import ComposedLoss, compose
-from mechanisms.losses.enclosure import lower_end
-from mechanisms.printed_numbers import at_least, at_most
+from mechanisms.composition.composed_loss import ComposedLoss, compose
+from mechanisms.composition.enclosure import lower_end
+from mechanisms.numerics.printed_numbers import at_least, at_most
 from verify.conduct.conduct import Conduct
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.other_processes import Again

@@ -19,8 +19,8 @@ from algorithms.problems import Cascade, RankedLists
 from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import counted_noun
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
     HAIR,

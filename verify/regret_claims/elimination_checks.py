@@ -25,8 +25,8 @@ from algorithms.problems import Arms, SemiBandit
 from algorithms.theory.confidence_theorem import EliminationTheorem, radius_on
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import counted_noun
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import (
     HAIR,

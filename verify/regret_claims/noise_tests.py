@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from mechanisms.arrays import FloatArray
-from mechanisms.printed_numbers import percent
+from mechanisms.numerics.printed_numbers import percent
 
 _DEPTHS = (0.7, 2.0, 4.0)  # Laplace scales, or Gaussian deviations of the same order
 _MORE = (1.1, 1.3, 2.0)  # how much likelier a tail may be

@@ -24,8 +24,8 @@ from algorithms.problems import LinearBandit
 from algorithms.theory.confidence_theorem import PhaseTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import counted_noun
 from verify.findings.sentences import exact
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded, theorem_of

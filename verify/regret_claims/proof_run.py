@@ -27,8 +27,8 @@ from algorithms.problems.own_draws import checked_outcomes
 from algorithms.theory.confidence_theorem import Radius
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import counted_noun
 from verify.findings.sentences import Basis, Sentence, exact, remark
 
 State = TypeVar("State")

@@ -6,7 +6,7 @@ import math
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from mechanisms.printed_numbers import as_given, at_least, at_most, counted_noun, nearest
+from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, counted_noun, nearest
 from verify.document.drawings import Area, Axis, Chart, Curve
 from verify.document.elements import (
     Bullets,

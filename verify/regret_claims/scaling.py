@@ -18,7 +18,7 @@ from algorithms.learner import LARGEST_EPSILON, LEAST_EPSILON, Family
 from algorithms.problems import Problem, ProblemError, SettingError
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray
-from mechanisms.printed_numbers import counted_noun
+from mechanisms.numerics.printed_numbers import counted_noun
 from verify.conduct.progress import Progress, no_progress
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.simulated_regret import check_numbers, simulated_regret

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from mechanisms.printed_numbers import nearest
+from mechanisms.numerics.printed_numbers import nearest
 from verify.findings.finding import Finding, LowerBound, ReadingLaws, Statement, Witness
 from verify.findings.sentences import Sentence, exact, observed
 from verify.sampling.counted_event import CountedEvent

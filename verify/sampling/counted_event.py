@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechanisms.printed_numbers import as_given, at_least
+from mechanisms.numerics.printed_numbers import as_given, at_least
 from verify.conduct.other_processes import PROCESSES, Again
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event

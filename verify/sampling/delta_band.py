@@ -22,9 +22,9 @@ import numpy.typing as npt
 from scipy import special
 
 from mechanisms.arrays import FloatArray
-from mechanisms.atomic import lower_hull
+from mechanisms.numerics.printed_numbers import at_least
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import at_least
+from mechanisms.profiles.atomic_profile import lower_hull
 from verify.events.event import Event
 from verify.findings.sentences import Sentence, confident, remark
 from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper

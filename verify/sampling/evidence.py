@@ -9,7 +9,7 @@ from typing import Any
 
 from algorithms.claim import Claim
 from mechanisms import Assumption
-from mechanisms.printed_numbers import at_least, at_most
+from mechanisms.numerics.printed_numbers import at_least, at_most
 from verify.conduct.other_processes import Again
 from verify.findings.finding import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
 from verify.findings.sentences import Sentence

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Categories, Sensitivity, Transformed
-from mechanisms.rounding import down
+from mechanisms.numerics.rounding import down
 from mechanisms.transformations.transformation import parts_of
 
 _MOST_CATEGORIES = 64  # with results to compare

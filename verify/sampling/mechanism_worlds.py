@@ -22,9 +22,9 @@ from mechanisms import (
     Transformed,
     assumptions_of,
 )
-from mechanisms.mechanism import is_categorical, needs_whole_numbers
+from mechanisms.noise.mechanism import is_categorical, needs_whole_numbers
+from mechanisms.numerics.printed_numbers import at_least, at_most
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mechanisms.printed_numbers import at_least
+from mechanisms.numerics.printed_numbers import at_least
 from verify.findings.finding import LawBin, ReadingLaws
 
 _STEP = 1e-6  # in epsilon, of the slope

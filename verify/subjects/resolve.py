@@ -16,7 +16,7 @@ from algorithms.catalogue.structured_entries import LearnerEntry, learners
 from algorithms.claim import ClaimForm
 from algorithms.problems import known_name
 from mechanisms import Domain, Mechanism, Neighbouring
-from mechanisms.neighbouring import conversion_hint
+from mechanisms.domains.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.conduct.process_state import subjects_own
 from verify.findings.subject_error import SubjectError

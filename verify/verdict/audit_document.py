@@ -8,9 +8,9 @@ from typing import NamedTuple
 from accountant.audit import Audit, FileMetadata
 from accountant.audit.releases import EnforcedBudget
 from mechanisms import Neighbouring
-from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
-from mechanisms.losses.risk import Risk
-from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
+from mechanisms.composition.enclosure import Bound, Enclosure, lower_end
+from mechanisms.composition.risk import Risk
+from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, nearest
 from verify.document.elements import (
     Block,
     Bullets,

@@ -14,8 +14,8 @@ from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from algorithms.unit import OnePerson
 from mechanisms import Neighbouring
-from mechanisms.printed_numbers import as_given, at_most, percent_at_most
-from mechanisms.privacy_loss import ROUNDING
+from mechanisms.losses.privacy_loss import ROUNDING
+from mechanisms.numerics.printed_numbers import as_given, at_most, percent_at_most
 from verify.document.drawings import Axis, Chart, Curve, Style
 from verify.document.elements import Block, Bullets, Facts, Paragraph, Section
 from verify.findings.references import references

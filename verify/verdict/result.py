@@ -12,8 +12,8 @@ from accountant.files.json_object import FromJson, JsonError, JsonObject, checke
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption
+from mechanisms.numerics.printed_numbers import at_least, at_most
 from mechanisms.parameters import ParameterError
-from mechanisms.printed_numbers import at_least, at_most
 from verify.document.html_page import fragment
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness

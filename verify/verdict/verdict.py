@@ -22,7 +22,7 @@ from typing import Literal
 
 from algorithms.claim import Claim
 from mechanisms import Assumption
-from mechanisms.printed_numbers import as_given, at_most, nearest
+from mechanisms.numerics.printed_numbers import as_given, at_most, nearest
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
 from verify.findings.sentences import Sentence, exact, remark

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from algorithms.claim import Claim
-from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent
+from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, nearest, percent
 from verify.conduct.effort import FALSE_ALARM
 from verify.document.drawings import Area, Axis, Bin, Chart, Curve, Laws, LossInterval
 from verify.document.elements import (

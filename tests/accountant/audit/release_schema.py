@@ -13,8 +13,8 @@ from json_schema import Schema, nullable, root_schema
 
 from accountant.audit.mechanism_kinds import ALIASES, _MechanismKind, mechanism_kinds
 from accountant.audit.release_tables import MOST
-from mechanisms.neighbouring import Neighbouring
-from mechanisms.sampling import Sampling
+from mechanisms.amplification.sampling import Sampling
+from mechanisms.domains.neighbouring import Neighbouring
 
 _LABEL: Schema = {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[^;]*[^;\s][^;]*$"}]}
 _DATE: Schema = {"type": ["string", "null"], "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}

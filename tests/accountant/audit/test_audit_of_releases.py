@@ -8,7 +8,7 @@ from release_files import GROUPS, TABLE
 from accountant import Accountant, Bound, Budget
 from accountant.audit import AuditQuestion, audit, read_releases
 from mechanisms import GaussianProfile, Interval, Laplace
-from mechanisms.losses.enclosure import lower_end
+from mechanisms.composition.enclosure import lower_end
 
 
 def test_a_thousand_laplace_releases(file):

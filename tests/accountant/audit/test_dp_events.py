@@ -33,11 +33,11 @@ from mechanisms import (
     PureProfile,
     RandomizedResponse,
 )
-from mechanisms.fixed_size import FixedSizeProfile
-from mechanisms.losses.composed_profile import composed_profile
-from mechanisms.losses.enclosure import Bound
-from mechanisms.random_allocation import RandomAllocationProfile, SelectedStepsProfile
-from mechanisms.related_profile import restate
+from mechanisms.amplification.random_allocation import RandomAllocationProfile, SelectedStepsProfile
+from mechanisms.composition.composed_profile import composed_profile
+from mechanisms.composition.enclosure import Bound
+from mechanisms.profiles.fixed_size import FixedSizeProfile
+from mechanisms.profiles.related_profile import restate
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
 RELATIONS = {

@@ -8,7 +8,7 @@ from test_release_schema import PLAIN
 from accountant.audit import AuditQuestion, audit
 from accountant.audit.mechanism_kinds import mechanism_kinds
 from accountant.audit.release_tables import from_tables
-from mechanisms.sampling import Sampling
+from mechanisms.amplification.sampling import Sampling
 
 SIZES = (
     5e-324,

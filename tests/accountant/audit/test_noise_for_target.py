@@ -12,8 +12,8 @@ from accountant.audit import calibrate, read_releases, worst_group
 from accountant.audit.noise_for_target import calibrate_advantage, calibrate_risk
 from accountant.audit.releases import Group, Release, Releases
 from mechanisms import GaussianProfile, LaplaceProfile, ParameterError, PrivacyProfile
-from mechanisms.losses import least_noise
-from mechanisms.losses.composed_loss import compose
+from mechanisms.composition import least_noise
+from mechanisms.composition.composed_loss import compose
 
 Build = Callable[[float], PrivacyProfile]
 

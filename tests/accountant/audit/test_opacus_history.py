@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from accountant import compose
 from accountant.audit import ReleaseFileError, from_opacus, read_releases
 from mechanisms import GaussianProfile, Neighbouring
-from mechanisms.fixed_size import FixedSizeProfile
-from mechanisms.losses.enclosure import Bound
-from mechanisms.random_allocation import RandomAllocationProfile
-from mechanisms.related_profile import restate
+from mechanisms.amplification.random_allocation import RandomAllocationProfile
+from mechanisms.composition.enclosure import Bound
+from mechanisms.profiles.fixed_size import FixedSizeProfile
+from mechanisms.profiles.related_profile import restate
 
 AS_OPACUS = {"batches": "poisson", "mean": "public size"}
 HISTORY = [(1.0, 0.01, 500), (1.5, 0.02, 30), (1.0, 0.01, 20), (20.0, 1.0, 3)]

@@ -23,15 +23,15 @@ from mechanisms import (
     RandomizedResponse,
     Sensitivity,
 )
-from mechanisms.fixed_size import FixedSizeProfile
-from mechanisms.losses.composed_loss import compose
-from mechanisms.neighbouring import Neighbouring
-from mechanisms.random_allocation import RandomAllocationProfile
-from mechanisms.related_profile import RelatedProfile
-from mechanisms.sampled_group import PoissonReplacedProfile
-from mechanisms.shuffled import shuffled
-from mechanisms.shuffled_response import shuffled_response
-from mechanisms.subsampled import SubsampledProfile
+from mechanisms.amplification.random_allocation import RandomAllocationProfile
+from mechanisms.amplification.sampled_group import PoissonReplacedProfile
+from mechanisms.amplification.shuffled import shuffled
+from mechanisms.amplification.shuffled_response import shuffled_response
+from mechanisms.composition.composed_loss import compose
+from mechanisms.domains.neighbouring import Neighbouring
+from mechanisms.profiles.fixed_size import FixedSizeProfile
+from mechanisms.profiles.related_profile import RelatedProfile
+from mechanisms.profiles.subsampled import SubsampledProfile
 
 UNIT = Sensitivity(1, 1, 1)
 

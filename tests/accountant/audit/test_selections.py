@@ -12,9 +12,9 @@ from scipy.stats import expon, gumbel_r, laplace, norm
 
 from accountant.audit.mechanism_kinds import mechanism_kinds
 from mechanisms import PrivacyProfile, Sensitivity
-from mechanisms.losses.composed_loss import compose
-from mechanisms.losses.enclosure import Enclosure
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.composition.composed_loss import compose
+from mechanisms.composition.enclosure import Enclosure
+from mechanisms.domains.neighbouring import Neighbouring
 
 REPLACED = Neighbouring.REPLACE_ONE
 

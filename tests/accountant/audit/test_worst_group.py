@@ -28,10 +28,10 @@ from mechanisms import (
     Sensitivity,
     ZeroConcentratedProfile,
 )
-from mechanisms.deadline import deadline
-from mechanisms.losses.composed_loss import compose
-from mechanisms.losses.enclosure import Enclosure
-from mechanisms.losses.risk import risk_of
+from mechanisms.composition.composed_loss import compose
+from mechanisms.composition.enclosure import Enclosure
+from mechanisms.composition.risk import risk_of
+from mechanisms.numerics.deadline import deadline
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 KINDS: list[Mechanism] = [

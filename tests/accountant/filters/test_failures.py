@@ -41,7 +41,7 @@ from accountant.filters.renyi import allowance
 from accountant.filters.zero_concentrated import _rho_limit
 from accountant.plans.plan import PlannedComposition
 from mechanisms import Categories, ParameterError
-from mechanisms.losses.conversions import deltas_of_renyi
+from mechanisms.composition.conversions import deltas_of_renyi
 
 MANY = 10**6
 SPLITTING = (AdvancedComposition, ZeroConcentratedComposition, RenyiComposition, GaussianComposition)

@@ -19,7 +19,7 @@ from mechanisms import (
     Repeated,
     Sensitivity,
 )
-from mechanisms.losses.composed_profile import composed_profile
+from mechanisms.composition.composed_profile import composed_profile
 
 LANES = 128
 WIDE = Sensitivity(9.0, 9.0, 9.0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from accountant import Accountant, Budget, Influence
 from accountant.gates.lineage import Traced, TracedSums, influence_of
 from mechanisms import Ball, Box, Interval, OneHot, Sensitivity
-from mechanisms.float_bounds import FloatBounds
+from mechanisms.domains.float_bounds import FloatBounds
 
 DOMAINS = [
     Box(0, 1, 3),

@@ -40,7 +40,7 @@ from mechanisms import (
     ParameterError,
     SquareRootCounter,
 )
-from mechanisms.float_bounds import grid_of
+from mechanisms.domains.float_bounds import grid_of
 
 STEPS, SIZE = 60, 3
 Counter = BandedCounter | BufferedCounter

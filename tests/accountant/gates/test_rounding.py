@@ -27,7 +27,7 @@ from mechanisms import (
     OneHot,
     Sensitivity,
 )
-from mechanisms.float_bounds import GRID_BITS, NO_GRID, FloatBounds, grid_of
+from mechanisms.domains.float_bounds import GRID_BITS, NO_GRID, FloatBounds, grid_of
 
 UNIT = Laplace.for_epsilon(1.0, sensitivity=Interval(0, 1).sensitivity)
 HERE = np.zeros((1, 1), dtype=np.int64)

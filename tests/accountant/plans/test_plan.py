@@ -25,7 +25,7 @@ from mechanisms import (
     RandomizedResponse,
     Sensitivity,
 )
-from mechanisms.losses.composed_loss import ComposedLoss
+from mechanisms.composition.composed_loss import ComposedLoss
 
 UNIT = Sensitivity(1, 1, 1)
 LAPLACE = Laplace(scale=20.0, sensitivity=UNIT)
@@ -135,7 +135,7 @@ def test_units_cover_the_joint_release(size, scale):
 
     The vector's exact profile is the composition of its coordinates, each Laplace with movement 1.
     """
-    from mechanisms.losses.composed_loss import compose
+    from mechanisms.composition.composed_loss import compose
 
     mechanism = Laplace(scale=scale, sensitivity=Sensitivity.of_box([1.0] * size))
     step = PlanStep(mechanism, size, UNIT)

@@ -14,7 +14,7 @@ from accountant import Influence
 from accountant.gates.lineage import Traced, TracedSums, influence_of
 from accountant.stores.waiting import Noted, Notes, Waiting
 from mechanisms import Box
-from mechanisms.float_bounds import FloatBounds
+from mechanisms.domains.float_bounds import FloatBounds
 
 SIZE = 3
 INFLUENCES = [

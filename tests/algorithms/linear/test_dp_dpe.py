@@ -198,7 +198,7 @@ def test_a_last_action_needs_no_reports(make: type) -> None:
         "algorithms.linear.dp_pe",
         "algorithms.durable.durable_run",
         "algorithms.linear.g_optimal",
-        "mechanisms.tree_counter",
+        "mechanisms.counters.tree_counter",
     ],
 )
 def test_documented_examples_run(module: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mechanisms.printed_numbers import at_most
+from mechanisms.numerics.printed_numbers import at_most
 from verify.betting.anytime_result import Opening, Outlook
 from verify.betting.anytime_test import SCHEDULE, Pace, anytime_test
 from verify.conduct.interrupts import Stop

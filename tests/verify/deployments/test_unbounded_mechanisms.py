@@ -7,7 +7,7 @@ from test_release_schema import PLAIN
 
 from accountant.audit import AuditQuestion, audit
 from accountant.audit.release_tables import from_tables
-from mechanisms.losses.enclosure import lower_end
+from mechanisms.composition.enclosure import lower_end
 from verify.deployments.proved_facts import _RAW, _UNBOUNDED, _kind
 
 

@@ -23,7 +23,7 @@ from faults.noise_faults import (
     SharedNoise,
 )
 from mechanisms import Mechanism
-from mechanisms.mechanism import is_categorical
+from mechanisms.noise.mechanism import is_categorical
 
 _Function = Callable[..., Any]
 _FIXED = 20_261_123

@@ -230,15 +230,15 @@ def test_the_installed_package_of_a_learner_is_its_authors(
 
 
 def test_code_in_modules_with_names_of_this_librarys_is_the_authors(tmp_path: Path) -> None:
-    """A user's module counts as the user's code even if it is named like one of the library (`mechanisms.laplace`)."""
-    (tmp_path / "mechanisms").mkdir()
-    (tmp_path / "mechanisms/laplace.py").write_text(
+    """A user's module counts as the user's code even if it is named like one of the library's."""
+    (tmp_path / "mechanisms/noise").mkdir(parents=True)
+    (tmp_path / "mechanisms/noise/laplace.py").write_text(
         "class Peeks:\n    def act(self): ...\n    def observe(self, feedback):\n        feedback._values\n"
     )
     (tmp_path / "algorithms.py").write_text("def peek(feedback):\n    return feedback._values\n")
     file = tmp_path / "learner_of_test.py"
     file.write_text(
-        "import algorithms\nfrom mechanisms.laplace import Peeks\n"
+        "import algorithms\nfrom mechanisms.noise.laplace import Peeks\n"
         "class Own(Peeks):\n    pass\n"
         "class Other:\n    def act(self): ...\n"
         "    def observe(self, feedback):\n        algorithms.peek(feedback)\n"
@@ -259,7 +259,7 @@ def test_code_in_modules_with_names_of_this_librarys_is_the_authors(tmp_path: Pa
         import_file(file)
         named = [each.__name__ for each in modules_of_user(subject)]
     assert named == [
-        "mechanisms.laplace",
+        "mechanisms.noise.laplace",
         "mechanisms",
         "algorithms",
     ]

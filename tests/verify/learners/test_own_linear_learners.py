@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mechanisms import GaussianProfile
-from mechanisms.gaussian import largest_mu
+from mechanisms.profiles.gaussian_profile import largest_mu
 from verify import verify
 
 SUBJECTS = Path(__file__).parent.parent / "subjects" / "linear_learners.py"

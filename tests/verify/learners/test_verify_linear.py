@@ -13,7 +13,7 @@ from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_phases import PopulationTooSmall, calibrated_bits
 from algorithms.problems import LinearBandit, ProblemError, linear_problems
 from mechanisms import Gaussian, GaussianProfile, ShuffledMean
-from mechanisms.losses.composed_loss import compose
+from mechanisms.composition.composed_loss import compose
 from verify import verify
 
 CERTIFIED = [name for name, entry in linear_learners.items() if entry.certified_form == name]

@@ -15,7 +15,7 @@ from algorithms.learner import Confidence
 from algorithms.play import BuildLearner
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.printed_numbers import as_given
+from mechanisms.numerics.printed_numbers import as_given
 from verify.findings.sentences import exact
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.plain_problem import plain_instance

@@ -19,7 +19,7 @@ from algorithms.linear.linear_play import LinearLearner
 from algorithms.problems import LinearBandit
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.printed_numbers import percent
+from mechanisms.numerics.printed_numbers import percent
 from verify.findings.sentences import exact
 from verify.regret_claims.phase_checks import AskedClients, PhaseRun
 from verify.regret_claims.proof_run import ProofCheck, play_checked

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from mechanisms.atomic import lower_hull
+from mechanisms.profiles.atomic_profile import lower_hull
 from verify.events.event import Event, HalfLine
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import Column

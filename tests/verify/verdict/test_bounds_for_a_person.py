@@ -11,9 +11,9 @@ from fractions import Fraction
 import pytest
 
 from mechanisms import RandomizedResponse
-from mechanisms.losses.composed_loss import compose
-from mechanisms.losses.risk import attack_accuracy, true_positive_rate
-from mechanisms.printed_numbers import percent_at_most
+from mechanisms.composition.composed_loss import compose
+from mechanisms.composition.risk import attack_accuracy, true_positive_rate
+from mechanisms.numerics.printed_numbers import percent_at_most
 from verify.verdict.common_sections import _largest_true_positive_rate, correct_guesses, person_sentence
 
 Law = list[Fraction]

@@ -1,0 +1,1 @@
+"""Composition: certified bounds on the privacy loss of a multiset of mechanisms together."""

@@ -1,0 +1,1 @@
+"""Mechanisms that add noise, their random sources, and mechanisms made of mechanisms."""

@@ -1,0 +1,1 @@
+"""Numbers with proved bounds: arithmetic rounded upwards, certified quadrature and laws, deadlines, printed digits."""

@@ -1,0 +1,1 @@
+"""Privatizers: private means under central, local and shuffle trust."""

@@ -1,0 +1,1 @@
+"""Profiles for another neighbouring relation: conversions, and groups of records."""
