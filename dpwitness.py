@@ -37,7 +37,7 @@ def main() -> None:
     """Run the command line."""
     keep_apart()
     put_in_place(None)
-    library_module("verify.command_line").main()
+    library_module("verify.commands.command_line").main()
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from verify.command_line import main
+from verify.commands.command_line import main
 
 DOCS = Path(__file__).parent.parent / "docs"
 DEAR = ("mechanism_owner", "bandit_researcher", "platform_engineer")

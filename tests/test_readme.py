@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from verify.command_line import main
+from verify.commands.command_line import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = {

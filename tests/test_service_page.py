@@ -59,7 +59,7 @@ def test_the_page_runs(setup, files, asked, tmp_path):
     port = free_port()
     said = "".join(FILES[block] for block in files)
     (tmp_path / serve.split()[2]).write_text(f"port = {port}\n{said}")
-    main = "from verify.command_line import main; main()"
+    main = "from verify.commands.command_line import main; main()"
     command = [sys.executable, "-c", main, *serve.split()[1:]]
     server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
     try:

@@ -379,7 +379,7 @@ def year(rows: int = 1_000_000, records: int = 100_000) -> None:
             for kind, who, day in draws
         )
         file.write_text("date,mechanism,sigma,scale,sampling_rate,records\n" + "\n".join(lines) + "\n")
-        command = [sys.executable, "-c", "from verify.command_line import main; main()"]
+        command = [sys.executable, "-c", "from verify.commands.command_line import main; main()"]
         command += ["audit", str(file), "--neighbors", "add-or-remove-one"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

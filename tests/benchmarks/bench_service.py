@@ -170,7 +170,13 @@ def started(port: int, config: str) -> subprocess.Popen[str]:
     """Run the command until it listens."""
     file = Path(tempfile.mkstemp(suffix=".toml")[1])
     file.write_text(f"port = {port}\n{config}[limits]\nrequests_per_second = 1e6\n")
-    command = [sys.executable, "-c", "from verify.command_line import main; main()", "serve", str(file)]
+    command = [
+        sys.executable,
+        "-c",
+        "from verify.commands.command_line import main; main()",
+        "serve",
+        str(file),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     assert process.stdout.readline()

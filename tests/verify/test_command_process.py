@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from verify.command_line import main
 from verify.commands import command_group
+from verify.commands.command_line import main
 
 RELEASES = '{"release": [{"mechanism": "laplace", "scale": 1.0, "sensitivity": 1.0}]}'
 FUNCTION = """

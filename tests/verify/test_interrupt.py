@@ -41,7 +41,7 @@ def interrupted(folder: Path, *, workers: int, after: int, presses: int = 1) -> 
     path.write_text(SUBJECT.replace("{after}", str(after)).replace("{presses}", str(presses)))
     run = subprocess.run(
         [
-            sys.executable, "-c", "from verify.command_line import main; main()", "verify", f"{path}:laplace",
+            sys.executable, "-c", "from verify.commands.command_line import main; main()", "verify", f"{path}:laplace",
             "--epsilon", "1", "--samples", "300000", "--workers", str(workers), "--json",
         ],
         capture_output=True, text=True,

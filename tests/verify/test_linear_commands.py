@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from algorithms.catalogue.linear_entries import linear_learners
-from verify import command_line
+from verify.commands import command_line
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from algorithms.problems import ProblemError, SemiBandit
-from verify import command_line, regret, verify
+from verify.commands import command_line, regret, verify
 from verify.findings.subject_error import SubjectError
 from verify.subjects.own_problem import own_problem
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from processes import Client, forked
 
-COMMAND = "from verify.command_line import main; main()"
+COMMAND = "from verify.commands.command_line import main; main()"
 
 
 class Server:

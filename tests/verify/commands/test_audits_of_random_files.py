@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from accountant.audit.mechanism_kinds import mechanism_kinds
-from verify import command_line
-from verify.commands import audit_command
+from verify.commands import audit_command, command_line
 
 NUMBERS = {
     "scale": (2.0, 200.0),

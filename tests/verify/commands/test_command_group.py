@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from verify.command_line import main
+from verify.commands.command_line import main
 
 
 def _refused(typed: str, monkeypatch, capsys) -> str:

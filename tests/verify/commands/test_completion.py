@@ -91,7 +91,7 @@ def test_what_a_shell_asks_for_loads_click_alone(line: str) -> None:
     """Of processor time it takes 0.07 s; the best of some runs is compared, as other work may be in between."""
     code = """if True:
         import sys
-        from verify.command_line import main
+        from verify.commands.command_line import main
         try:
             main()
         finally:

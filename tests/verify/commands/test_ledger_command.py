@@ -16,7 +16,7 @@ from accountant.audit.release_file import read_releases
 from accountant.stores.folding import fold
 from accountant.stores.opening import open_store, verify_store
 from mechanisms import Interval, Laplace, Sensitivity
-from verify import command_line
+from verify.commands import command_line
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
 

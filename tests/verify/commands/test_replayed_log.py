@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from verify import command_line
+from verify.commands import command_line
 
 OWN = """
 import numpy as np

@@ -19,7 +19,7 @@ from accountant.service.service_limits import ServiceLimits
 from algorithms import CUCBLDPBit, DurableRun
 from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_desk import RunDesk
-from verify import command_line
+from verify.commands import command_line
 from verify.commands.begun_run import run_loader
 from verify.subjects.resolve import load_object
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from verify import command_line
+from verify.commands import command_line
 
 MINE = """
 import numpy as np

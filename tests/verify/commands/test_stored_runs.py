@@ -89,7 +89,7 @@ def test_a_damaged_block_is_refused_by_name(run: Any, tmp_path: Path) -> None:
 def test_ctrl_c_leaves_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
     store = tmp_path / "store"
     arguments = [
-        sys.executable, "-c", "from verify.command_line import main; main()",
+        sys.executable, "-c", "from verify.commands.command_line import main; main()",
         "simulate", "cucb-ldp2", "--horizon", "1000", "--runs", "2100", "--cache", str(store), "--workers", "2",
     ]  # fmt: skip
     started = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)

@@ -154,7 +154,7 @@ def test_commands_know_the_learner_and_its_problem(command):
 
 @pytest.fixture
 def command(capsys, monkeypatch):
-    from verify import command_line
+    from verify.commands import command_line
 
     def call(*words: str) -> str:
         monkeypatch.setattr("sys.argv", ["dpwitness", *words])

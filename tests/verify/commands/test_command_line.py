@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from verify import command_line
+from verify.commands import command_line
 
 FUNCTIONS = Path(__file__).parent / "subjects" / "functions.py"
 LEARNERS = FUNCTIONS.with_name("learners.py")
