@@ -260,6 +260,7 @@ def test_code_in_modules_with_names_of_this_librarys_is_the_authors(tmp_path: Pa
         named = [each.__name__ for each in modules_of_user(subject)]
     assert named == [
         "mechanisms.noise.laplace",
+        "mechanisms.noise",
         "mechanisms",
         "algorithms",
     ]
