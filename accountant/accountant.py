@@ -1,4 +1,4 @@
-"""The gate that enforces: it checks, charges, and only then samples."""
+"""The gate that enforces a budget: it checks, charges, and only then samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mechanisms as a ledger describes them, including those that cannot be rebuilt."""
+"""Mechanisms as a ledger describes them, rebuilt where their description allows it."""
 
 from __future__ import annotations
 

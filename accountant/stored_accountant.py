@@ -1,4 +1,4 @@
-"""An accountant and its unreleased private values as plain data, so that a run can be stopped and gone on with.
+"""An accountant and its unreleased private values as plain data, for runs that are stopped and resumed.
 
 The parts that grow with the number of records (the ledger, and the records that wait in sums) go to a `RunStore`; the
 rest is small. It holds raw data: sums that wait for their release. Keep it where raw data may be.

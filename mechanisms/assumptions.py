@@ -1,4 +1,4 @@
-"""Assumptions: what a value rests on that nothing in this library proves.
+"""Assumptions: the parts of a value on which its guarantee rests and which this library does not prove.
 
 Only this library's own classes, exactly and as they were imported, are trusted to be correct. Everything else that
 takes part in a release (a mechanism, a domain, a noise source, a theorem) is an `Assumption`: a subclass may override

@@ -1,4 +1,4 @@
-"""Conversions between neighbouring relations, each with its proof; none happens unasked.
+"""Conversions between neighbouring relations, each with its proof; a caller asks for each explicitly.
 
 ====================  ==================  ==============================================================
 from                  to                  conditions

@@ -1,4 +1,4 @@
-"""Deadlines for certified numbers: the answer is the best bound proved by then."""
+"""Deadlines for certified bounds: when the time is over, the answer is the best bound proved so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes that an object takes from another one that it holds."""
+"""Properties and methods that an object delegates to one of its attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gaussian noise on a value that moves by a random amount: a record's contribution depends on the draw."""
+"""Gaussian noise on a value to which a record contributes a random amount, as in subsampled batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noise sources: NumPy's for simulation, OpenDP's where the output leaves the building."""
+"""Noise sources: NumPy's for simulation, OpenDP's for outputs that are published."""
 
 from __future__ import annotations
 

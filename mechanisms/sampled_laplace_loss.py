@@ -1,4 +1,4 @@
-"""The privacy loss of Laplace noise on a sample: one law under one of both data sets, tilted in one or two ways."""
+"""The privacy loss of Laplace noise on a Poisson sample, for records that are removed, added or replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of a pass over shuffled records: each record is in one of them."""
+"""A pass over shuffled records, with a mechanism on each batch: every record is in one batch."""
 
 from __future__ import annotations
 

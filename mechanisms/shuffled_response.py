@@ -1,4 +1,4 @@
-"""Randomized responses, shuffled: between the blanket of this randomizer, and data that attain nearly as much.
+"""Shuffled randomized responses: an upper curve from this randomizer's blanket, and a lower one that data attain.
 
 With r = 1/(e^{ε₀} + k - 1) and p = e^{ε₀} r a client sends its own word with probability p, each other one with r.
 

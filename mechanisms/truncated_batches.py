@@ -1,4 +1,4 @@
-"""Gaussian noise on a Poisson sample of which a uniform subset is kept where it is too large."""
+"""Gaussian noise on a Poisson sample that is cut to a uniform subset where it exceeds the batch size."""
 
 from __future__ import annotations
 

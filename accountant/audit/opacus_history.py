@@ -1,4 +1,4 @@
-"""The histories of Opacus' accountants: so many steps of Gaussian noise on batches.
+"""The histories of Opacus' accountants: numbers of steps of Gaussian noise on subsampled batches.
 
 They do not state how batches were made, and by what a sum was divided. The loss depends on both: they are arguments.
 """

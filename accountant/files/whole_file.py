@@ -1,4 +1,4 @@
-"""Files that are complete or absent, whatever crashes when, and that only their owner can read."""
+"""Atomic writes of files that only their owner can read: after a crash a file is complete or absent."""
 
 from __future__ import annotations
 

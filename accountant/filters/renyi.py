@@ -1,4 +1,4 @@
-"""Rényi differential privacy as a privacy filter, and what a Rényi divergence says about (epsilon, delta)."""
+"""Rényi differential privacy as a privacy filter, and the (ε, δ) that a Rényi divergence implies."""
 
 from __future__ import annotations
 

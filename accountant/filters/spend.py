@@ -1,4 +1,4 @@
-"""Exact amounts in the currency of a composition theorem."""
+"""Exact amounts of privacy spend, in the parameters of a composition theorem."""
 
 from __future__ import annotations
 

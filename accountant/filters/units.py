@@ -1,4 +1,4 @@
-"""Amounts as whole numbers of one small unit, rounded up when they are priced.
+"""Privacy spends as integers of one small unit, each charge rounded up.
 
 A sum of fractions has the least common multiple of their denominators: with every other scale of noise it grows,
 without end. Whole numbers add up, and subtract, exactly, whatever came between.

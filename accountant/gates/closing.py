@@ -1,4 +1,4 @@
-"""Gates that shut: for good after an error that may depend on private data, and while a mechanism draws."""
+"""The closing of gates: for good after an error that may depend on private data, and while a mechanism draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running private sums of a matrix counter: a record pays once, when it enters, for every later sum.
+"""Running private sums of a matrix counter: a record pays once, on entry, for all later sums.
 
 Row t of R x is released with noise of its own, y_t = (R x)_t + z_t, and public numbers are made running sums, L y
 (`mechanisms.continual`). Let a record's values move by at most Δ in L2 norm.

@@ -1,4 +1,4 @@
-"""The gate that tests declared functions: a result must not depend on other values, before or beside it."""
+"""The gate that tests functions given to `Private.map`: a result must not depend on earlier or other values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records' accounts: what each release charges, whether it fits, and what has been spent."""
+"""Records' accounts: the price of a release, the check against the budget, and the spent totals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One release, as the records that move it alike see it, and how it is written down."""
+"""Ledger entries: one release for all records that move it alike, and its JSON form."""
 
 from __future__ import annotations
 

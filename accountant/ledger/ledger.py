@@ -1,4 +1,4 @@
-"""The per-record ledger in memory: who paid what, for which release, and where in the code."""
+"""The ledger in memory: every charge with its records, its release and its line of code."""
 
 from __future__ import annotations
 

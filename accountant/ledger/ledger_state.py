@@ -1,4 +1,4 @@
-"""A ledger as a fold: what is asked leads to events or a refusal, and events change the state.
+"""A ledger as a state machine: a command leads to an event or a refusal, and events change the state.
 
 `decide` and `apply` are the only places that say what a ledger does. They touch nothing but a `State`: the ledger in
 memory has one of dictionaries, a transaction of a database has one that is filled with the rows that commands name and

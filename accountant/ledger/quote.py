@@ -1,4 +1,4 @@
-"""Releases in two phases: priced first, charged before they are sampled."""
+"""Releases in two phases: a quote with the price, then a reservation that is charged before its noise is drawn."""
 
 from __future__ import annotations
 

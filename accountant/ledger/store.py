@@ -1,4 +1,4 @@
-"""Where accounts live: the role of a ledger in memory, and of one that lasts."""
+"""The interface of ledgers, in memory or durable: accounts that are charged, and their errors."""
 
 from __future__ import annotations
 

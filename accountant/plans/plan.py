@@ -1,4 +1,4 @@
-"""Plans: mechanisms and counts fixed in advance, for tighter bounds than those of fully adaptive use."""
+"""Plans: mechanisms and counts fixed in advance, with tighter bounds than fully adaptive composition has."""
 
 from __future__ import annotations
 

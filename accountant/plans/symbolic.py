@@ -1,4 +1,4 @@
-"""Plans with symbols for numbers: the cost of a record as a formula, and values at which it is above a claim.
+"""Symbolic plans: the cost of a record as a formula, and parameter values at which it exceeds a claim.
 
 Only the independent checker proves that it is nowhere above (it reads `accountant.proofs.plan_document`).
 

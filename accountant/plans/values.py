@@ -1,4 +1,4 @@
-"""The domains of the symbols of a statement.
+"""The domains of a statement's symbols.
 
 >>> import sympy as sp
 >>> K, L = sp.symbols("K L")

@@ -1,4 +1,4 @@
-"""Clocks for limits on the releases of some days."""
+"""Clocks for rules that limit the releases of a number of days."""
 
 from __future__ import annotations
 

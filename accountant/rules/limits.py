@@ -1,4 +1,4 @@
-"""Rules as they are enforced: each record's counts, and the check of a charge; the same for every kind of ledger.
+"""Enforcement of rules: each record's counts, and the check of a charge; the same for every kind of ledger.
 
 The functions are pure: ledgers keep the counts, pass the scope and the time, and store the results.
 """

@@ -1,4 +1,4 @@
-"""Limits beside the budget: for a purpose, for a tenant, in any so many days, for people who are protected together."""
+"""Rules: limits beside the budget for a purpose, a tenant, a number of days, or people protected together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service as an ASGI application: checks of a request; then the operation of one of its parts; then the answer.
+"""The service as an ASGI application: it checks a request, runs the operation of one of its parts, and answers.
 
 A request passes, in this order: a deadline, its key, the key's scope, its rate, the size of its body, JSON read
 strictly. Every refusal is one JSON object. An unforeseen error is logged by class and line only: its message may hold

@@ -1,4 +1,4 @@
-"""Cached values: those that take longer to read are read less often."""
+"""Cached values: the longer one takes to compute, the more rarely it is computed."""
 
 from __future__ import annotations
 

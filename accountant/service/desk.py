@@ -1,4 +1,4 @@
-"""The operations of a service on its ledger, in the names of its clients."""
+"""The operations of a service on its ledger, with the JSON names of its clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API keys and what they allow. A file has their hashes; a key itself is shown once, when it is made."""
+"""API keys and their permissions. A file has their hashes; a key itself is shown once, when it is made."""
 
 from __future__ import annotations
 

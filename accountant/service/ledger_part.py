@@ -1,4 +1,4 @@
-"""The part of a service for a ledger."""
+"""The operations on a ledger, as a part of the service."""
 
 from __future__ import annotations
 

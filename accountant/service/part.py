@@ -1,4 +1,4 @@
-"""The parts of a service, each with operations of its own."""
+"""The interface of a part of the service, with operations of its own."""
 
 from __future__ import annotations
 

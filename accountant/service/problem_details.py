@@ -1,4 +1,4 @@
-"""Refusals of a service, as it answers them."""
+"""Refusals of a service: an HTTP status, and a JSON error without private values."""
 
 from __future__ import annotations
 

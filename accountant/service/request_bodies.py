@@ -1,4 +1,4 @@
-"""Requests read from bodies, strictly; no message has anything of private values."""
+"""Strict parsing of request bodies; no error message repeats a private value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small file outside the store, best on another disk: how far the store has come."""
+"""Anchors: the last position and hash of a ledger in a file outside its store, best on another disk."""
 
 from __future__ import annotations
 

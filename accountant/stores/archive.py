@@ -1,4 +1,4 @@
-"""Whether folds say what the entries led to that they removed: these were kept in files."""
+"""Verification of folds: their sums, recomputed from the removed entries in archive files."""
 
 from __future__ import annotations
 

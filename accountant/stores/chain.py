@@ -1,4 +1,4 @@
-"""Entries bound to all before them by a hash: what stands in one cannot be changed without changing all after it."""
+"""The hash chain of entries: an entry cannot be changed without changing all later ones."""
 
 from __future__ import annotations
 

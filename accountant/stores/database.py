@@ -1,4 +1,4 @@
-"""A database behind a store: one writer at a time, durable when a transaction ends."""
+"""The database of a store, SQLite or PostgreSQL: one writer at a time, durable transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of charges and outcomes as JSON-able data; `replayed_entries` lists and reads them."""
+"""JSON bodies of charges and outcomes; `replayed_entries` lists and reads them."""
 
 from __future__ import annotations
 

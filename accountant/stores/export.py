@@ -1,4 +1,4 @@
-"""A ledger as a JSON file: the same chained entries as in a store, for reading only.
+"""The export of a ledger as a JSON file: the same chained entries as in a store, for reading only.
 
 The file holds names of records, no data. It cannot be spent from; `accountant.stores.imports` makes a store of it.
 """

@@ -1,4 +1,4 @@
-"""Lock files between processes; the system gives a lock back when the process ends that took it, however it ends."""
+"""Lock files between processes; the system releases a lock whenever the process that holds it ends."""
 
 from __future__ import annotations
 

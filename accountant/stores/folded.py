@@ -1,4 +1,4 @@
-"""Where the entries of a store begin: at the first, or at what a fold says of those that it removed."""
+"""The beginning of a store's entries: the first entry, or the fold that summarises those removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old entries make room: what they lead to stays, in entries of its own."""
+"""Compaction of a store (a *fold*): old entries are removed, and entries with their results take their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many callers, one transaction: whoever gets to commit does so for all who wait."""
+"""Group commit: one caller's transaction carries out the tasks of all callers that wait."""
 
 from __future__ import annotations
 

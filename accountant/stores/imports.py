@@ -1,4 +1,4 @@
-"""A ledger in JSON becomes a store, once."""
+"""The import of a ledger in JSON into a new store, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a store lies, as far as that tells an original from a copy."""
+"""The location of a store, by which a copy differs from the original."""
 
 from __future__ import annotations
 

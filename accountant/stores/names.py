@@ -1,4 +1,4 @@
-"""How a store names records: as they are called, or by hashes under a key that is kept elsewhere.
+"""The names of records in a store: plain, or hashed under a key that is kept elsewhere.
 
 A record's label is JSON text: ``17`` and ``"17"`` for names, ``{"hmac-sha256": "..."}`` for a hash under a key, and
 ``{"erased": "..."}``, with a random number, for a name that was erased. A hash is one of a label: of the name's

@@ -1,4 +1,4 @@
-"""What records are called in a store changes, and nobody has spent less: names are hashed, or erased."""
+"""Changes of records' names in a store, hashed or erased; the amounts spent stay the same."""
 
 from __future__ import annotations
 

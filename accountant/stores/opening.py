@@ -1,4 +1,4 @@
-"""How a store is made, and opened again."""
+"""The creation, opening and adoption of stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who paid what, in many charges: columns of numbers, some 50 bytes a charge of one record."""
+"""Many charges as columns of numbers: about 50 bytes for a charge of one record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a chain of entries says: who has spent what, what is reserved, and what it was held to.
+"""The replay of a chain of entries: amounts spent, reservations, and the limits in force.
 
 Entries are, in the order of a store's life:
 

@@ -1,4 +1,4 @@
-"""The journal of a run: its charges between two saves, written down before what they pay for is drawn.
+"""The journal of a run: its charges between two saves, written ahead of the draws that they pay for.
 
 Each line is JSON: what happened in the ledger, after which save, and a digest of it and of the line before. It is in
 the system's hands when the draw returns, so that no end of the process loses it; it is not waited for the disk, so that

@@ -1,4 +1,4 @@
-"""A learner's run in a store: its ledger, who waits in its sums, and its state; a save is one transaction."""
+"""A learner's run in a store: its ledger, the records in its private sums, and its state; a save is one transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a store: the chained log, and what is kept so that a charge need not read it.
+"""The tables of a store: the chained log of entries, and the totals that a charge reads in place of it.
 
 `entry` is the ledger. Everything else follows from it (`accountant/stores/replayed_entries.py` says how, and
 compares), but for salts and names of records, which entries are committed to, and answers to requests, which were

@@ -1,4 +1,4 @@
-"""A connection to a database while it is used, and those that are kept open for the next use."""
+"""Connections to a database: the one in use, and a pool for the next use."""
 
 from __future__ import annotations
 

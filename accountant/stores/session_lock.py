@@ -1,4 +1,4 @@
-"""Sessions of PostgreSQL: how long one lasts without its client, and locks that end with it."""
+"""Sessions of PostgreSQL: their timeout without a client, and locks that end with a session."""
 
 from __future__ import annotations
 

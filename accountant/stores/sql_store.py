@@ -1,4 +1,4 @@
-"""A ledger in a database: durable before anything is drawn, shared by threads and processes."""
+"""A ledger in a database: charges are durable before noise is drawn, shared by threads and processes."""
 
 from __future__ import annotations
 

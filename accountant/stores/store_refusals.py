@@ -1,4 +1,4 @@
-"""Why a store is not opened, or not spent from any more."""
+"""Refusals to open a store, or to charge anything in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a store is what its entries say."""
+"""Verification of a store: its tables against its entries, and the chain of these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits in private sums, in the entries of a run's store: a log of what is new, never of what is.
+"""Records that wait in private sums, in the entries of a run's store: a log of their changes.
 
 A row is one of
 

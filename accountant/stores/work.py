@@ -1,4 +1,4 @@
-"""One transaction of a store: what is read in it, what it adds, and what it writes at its end."""
+"""One transaction of a store: the rows that it reads, the entries that it adds, the rows that it writes at its end."""
 
 from __future__ import annotations
 

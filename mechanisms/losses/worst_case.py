@@ -1,4 +1,4 @@
-"""Adaptive worst case of bounded-range releases: a recursion over which of its laws the next one has.
+"""Worst case over adaptive choices of bounded-range releases: a recursion over the laws of the next release.
 
 Theorem. Let S be the set of pairs that every release can have. V_0(w) = (1 - w)^+, V_k(w) = sup over (P, Q) in S of
 E_P V_{k-1}(w Q/P). Then V_n(e^ε) is the supremum of δ(ε) over all adaptive choices of n pairs from S.
