@@ -1,4 +1,4 @@
-"""Learners whose indices are of a confidence level, for a known horizon or, without one, for each epoch."""
+"""Learners with indices at a confidence level, for a known horizon or, without one, for each epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is claimed about an algorithm's privacy, precisely enough to be refuted."""
+"""Privacy claims of algorithms, precise enough to be refuted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code a learner consists of, so that a restart notices that it has changed.
+"""Digests of the code that a learner uses, so that a restart notices changed code.
 
 The modules that count are found in two ways, each from the modules found before: what the names in a loaded module are
 (modules, and the modules of classes and functions), and what its import statements name. A statement

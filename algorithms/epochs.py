@@ -1,4 +1,4 @@
-"""Epochs of learners that do not know how many rounds there will be: a confidence level for each.
+"""Epochs for learners without a known horizon, each with a confidence level of its own.
 
 Epoch 0 is the first 1024 rounds, and each later one has as many as were before it. In epoch k, of N_k rounds, all
 indices are those of a learner with the horizon

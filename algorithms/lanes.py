@@ -1,4 +1,4 @@
-"""Reading and writing a lane's own elements: arrays with a leading lane axis, indexed by super arms.
+"""Reads and writes of each lane's own elements: arrays with a leading lane axis, indexed by super arms.
 
 Many independent runs ("lanes") are simulated at once, so the state of a learner is an array of shape
 ``(lanes, arms)`` and a super arm an integer array of shape ``(lanes, size)``, one row of distinct arms for

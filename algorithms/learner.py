@@ -1,4 +1,4 @@
-"""What every learner offers: `act`, `observe`, and a claim.
+"""The interface of learners: `act`, `observe`, and a claim.
 
 A learner is built on a public *structure* (super arms, matroid bases or ranked lists with their
 oracle), never on a problem's means, and touches user data only through its gate. Its arrays have a

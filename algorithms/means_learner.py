@@ -1,4 +1,4 @@
-"""Learners by upper confidence bounds on plain means, as papers print them: without privacy, or of noisy messages."""
+"""Learners with upper confidence bounds on sample means, as in papers: without privacy, or from noisy messages."""
 
 from __future__ import annotations
 

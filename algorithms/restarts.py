@@ -1,4 +1,4 @@
-"""Restarts: how learners whose noise or eliminations are for a known number of rounds go on without one.
+"""Restarts: a learner with a fixed horizon, run without one by starting afresh in growing epochs.
 
 Rounds fall into epochs of 32, 32^2, 32^4, ... rounds: ``T_(k+1) = T_k^2``. When an epoch begins, the learner begins
 afresh, as one that was told the horizon T_k: new sums, new noise, nothing of what was learned. Feedback enters the sums

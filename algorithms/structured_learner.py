@@ -1,4 +1,4 @@
-"""What all learners on a structure share: the structure that they play, the action of the round, and the horizon."""
+"""The base classes of learners on a structure: the action of the round, the rounds observed, and the horizon."""
 
 from __future__ import annotations
 

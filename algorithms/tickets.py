@@ -1,4 +1,4 @@
-"""Tickets: what credits feedback that comes late, out of order or never to the action that it is about."""
+"""Tickets, which credit feedback that is late, out of order or missing to the action that it is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tries to break a privacy claim: accounting, coupled runs, replay and black-box tests, one verdict.
+"""Verification of privacy claims: accounting, coupled runs, replay and black-box tests, and one verdict from them.
 
 The way through: find what the subject is (`subjects`); let its layers say what they know (`learners`,
 `bandits`, `functions`, `verify_mechanism`); hand the worlds that may give it away to a tester (`sampling`, `betting`);

@@ -1,4 +1,4 @@
-"""The independent checker of proofs, in a process of its own.
+"""The independent checker of proofs, run in a process of its own.
 
 The checker is one file that imports nothing of this library and is imported by nothing of it. What it accepts follows
 from the data alone.

@@ -1,4 +1,4 @@
-"""Verify a mechanism: its profile is the upper bound, a black-box test of its output the lower one."""
+"""Verification of a mechanism: its profile is the upper bound, a black-box test of its output the lower one."""
 
 from __future__ import annotations
 

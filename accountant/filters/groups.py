@@ -1,4 +1,4 @@
-"""The joint privacy loss of people who are protected as a group."""
+"""The joint privacy loss of people protected as a group."""
 
 from __future__ import annotations
 

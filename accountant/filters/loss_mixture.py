@@ -1,4 +1,4 @@
-"""Bounds on a privacy loss whose Rényi divergences are known at several orders, by a mixture of supermartingales.
+"""Bounds on a privacy loss from its Rényi divergences at several orders, by a mixture of supermartingales.
 
 Let L be the loss of a run, D_α the sum of its releases' divergences of order α, chosen adaptively. Each
 exp((α-1)(L - D_α)) is a supermartingale that starts at 1, and so is the mixture Σ w_α exp((α-1)(L - D_α)) for weights

@@ -1,4 +1,4 @@
-"""Results of blocks in a folder, so that a run can be stopped, gone on with, extended and merged.
+"""Results of blocks in a folder, for runs that are stopped, resumed, extended and merged.
 
 ``FOLDER/<identity of the work>/<number>.block``, one small file per block, written whole or not at all. Its name says
 everything that determines it, so folders of several machines may be copied over each other: two files of one name are

@@ -1,4 +1,4 @@
-"""Work that falls into numbered blocks, each with random numbers of its own: done anywhere, in any order, stored.
+"""Numbered blocks of work, each with its own random numbers: computed anywhere, in any order, and stored.
 
 What a block gives depends on its number and on the work's parameters, the seed among them, and on nothing else. So it
 is the same bit for bit wherever and beside whatever others it was done, and more blocks leave the first as they were.

@@ -1,4 +1,4 @@
-"""One word for everything that determines a result: code, parameters, versions.
+"""The identity of a result: a digest of code, parameters and versions that determine it.
 
 Values are taken apart as `pickle` does it, and read in an order that is the same in every process. Classes and
 functions count with the code of their modules and of all that these use (`algorithms.code_fingerprint`), Python, NumPy

@@ -1,4 +1,4 @@
-"""What every learner that can be asked for by name says about itself, and how it is built."""
+"""The common part of catalogue entries: a learner's name, description and settings, and its construction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of learners that are known by name, begun and gone on with without a line of Python."""
+"""Runs of learners of the catalogue, begun and resumed by name from the command line."""
 
 from __future__ import annotations
 

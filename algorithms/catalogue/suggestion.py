@@ -1,4 +1,4 @@
-"""Which learner to import for a problem, and why."""
+"""Suggestion of a learner for a problem, with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A learner in production that can be stopped and gone on with, bit for bit."""
+"""A learner in production that can be stopped and resumed, exact to the last bit."""
 
 from __future__ import annotations
 

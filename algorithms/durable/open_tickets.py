@@ -1,4 +1,4 @@
-"""The tickets of a run that wait for their feedback: since when, and those that wait for too long.
+"""The tickets of a run that wait for feedback, with their age, and the withdrawal of old ones.
 
 What is kept of a ticket when it is handed out: whose it is, which client asked, what its device is asked (None under
 central trust), and the time, in milliseconds since 1970 by the clock of the machine.

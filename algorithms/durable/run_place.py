@@ -1,4 +1,4 @@
-"""Where a run is kept: a folder with a store, which nobody but its owner can read, or a database."""
+"""The place of a run: a folder with a store, readable by its owner alone, or a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a learner holds, as JSON and arrays: exact to the last bit, no pickle, no code.
+"""The state of a learner as JSON and arrays: exact to the last bit, without pickle and without code.
 
 Every attribute is data: numbers, arrays, lists, values of this library, and private values that wait for their
 release. Floats are written in hexadecimal; arrays keep their type. An object that is held in two places stays one.

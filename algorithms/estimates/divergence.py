@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergence between coins, its private form, and the bounds on a chance that it gives."""
+"""Kullback-Leibler divergence of Bernoulli laws, its private form, and its bounds on a success probability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the epochs of private successive elimination are (Sajed & Sheffet 2019, Algorithm 2)."""
+"""Lengths of the epochs of private successive elimination (Sajed & Sheffet 2019, Algorithm 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An upper index of a mean without a confidence level, which the same rounds leave alone or raise.
+"""Level-free indices: upper indices of means that need no confidence level.
 
 ``U = max {u in [0, 1]: H(I(u)) <= ln+(tau / n)}`` of n values, with I(u) the exponent with which Chernoff's inequality
 rejects a mean of u or more (`algorithms.estimates.chernoff`), tau the rounds so far when something was released last,

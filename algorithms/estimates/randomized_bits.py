@@ -1,4 +1,4 @@
-"""Randomized bits about numbers in [0, 1]: what a user of the local learners sends."""
+"""Randomized bits of numbers in [0, 1]: the messages of the users of local learners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of clients' answers that a shuffler lets through: noise hardly more than a trusted server's.
+"""Counts of clients' answers in the shuffle model, with noise close to a trusted server's.
 
 Every client says 0 or 1 for each coordinate. A 1 is sent as g ones, and every coordinate gets b random bits; of the
 bits of all clients the shuffler leaves the number of ones, ``g count + Bin(b n, 1/2)``. Its exact profile

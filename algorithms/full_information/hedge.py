@@ -1,4 +1,4 @@
-"""Exponential weights over experts, on the outcomes of all: as they are, or on private running sums.
+"""Exponential weights over experts (Hedge), on raw outcomes or on private running sums.
 
 An expert is drawn with weight ``exp(eta S_i)``, S_i the running sum of its outcomes and ``eta = sqrt(8 ln K / T)``
 (Freund & Schapire 1997, "A decision-theoretic generalization of on-line learning"). Private, S comes from a

@@ -1,4 +1,4 @@
-"""What learners of contexts share: a policy that is public, and rounds' moments that come back through a gate.
+"""The base class of contextual learners: a public policy for all contexts, and moments of rounds through a gate.
 
 The server says which action it would take for any context (`LinearUCB`), the choice is made beside the user's data, and
 what comes back are the round's moments ``(x x', x y)`` (`RegressionMoments`), which tell of themselves what they are

@@ -1,4 +1,4 @@
-"""Rounds of a contextual learner: on freshly drawn users, on given ones, and many runs of them."""
+"""Rounds of a contextual learner: on newly drawn users, on given ones, and many independent runs."""
 
 from __future__ import annotations
 

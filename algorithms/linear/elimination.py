@@ -1,4 +1,4 @@
-"""Phases of elimination, whoever reports: designs, what is kept, and when to commit to the leader.
+"""Phased elimination: designs, surviving actions, and the rule to commit to the leader.
 
 After a phase of widths W_a, on the event that they hold, the leader â = argmax <theta~, a> has a gap of at most
 W_â + W_a* <= 2 W, W the largest of them, where a survivor has one of up to 4 W. So with `left` rounds to come, of

@@ -1,4 +1,4 @@
-"""Near-optimal experimental designs with small support: where to look to learn every linear reward.
+"""Near G-optimal experimental designs with small support, for estimating every linear reward.
 
 A design is a probability vector π on actions x; with V(π) = Σ π(x) x xᵀ the leverage of an action is
 ‖x‖²_{V(π)⁻¹}, and g(π) the largest. Kiefer & Wolfowitz 1960: the least g is the dimension d. Todd 2016,

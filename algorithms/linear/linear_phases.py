@@ -1,4 +1,4 @@
-"""Phases of distributed linear bandits: what is played, who reports, and the private mean of the reports."""
+"""Phases of distributed linear bandits: their plays, their reporting clients, and the private mean of reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing linear bandits in phases: clients without replacement, regret at the end of every phase."""
+"""Play of linear bandits in phases: clients without replacement, regret at the end of every phase."""
 
 from __future__ import annotations
 

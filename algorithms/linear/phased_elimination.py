@@ -1,4 +1,4 @@
-"""Phased elimination with reporting clients: estimates and exact widths, whatever the trust model."""
+"""Phased elimination with reporting clients: estimates and exact widths, in every trust model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates of what policies earn, from weighted events, with intervals that hold for learners that adapt."""
+"""Off-policy estimates of a policy's reward from weighted events, with intervals valid for adaptive learners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs of K-armed bandits: which action was taken, with what probability, and what it earned."""
+"""Logs of K-armed bandits: actions, the probabilities with which they were taken, and rewards."""
 
 from __future__ import annotations
 

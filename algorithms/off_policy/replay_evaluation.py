@@ -1,4 +1,4 @@
-"""Replays of learners on logs: what the learner would have earned on the traffic that another policy served.
+"""Replay evaluation of learners on logs: the reward that they would have earned on another policy's traffic.
 
 **The replay.** Event t of the log has an action a_t, which the logging policy took with probability p_t, and its
 reward. The learner's action of the round is held against it; if they agree, the event is the learner's round with

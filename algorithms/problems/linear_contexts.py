@@ -1,4 +1,4 @@
-"""Contextual linear bandits to play on: actions drawn anew in every round."""
+"""Contextual linear bandits with action sets that are drawn anew in every round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear bandits by name: `LinearBandit` instances, which `algorithms.catalogue.linear_entries`'s learners play."""
+"""Linear bandits by name: `LinearBandit` instances for the learners of `algorithms.catalogue.linear_entries`."""
 
 from __future__ import annotations
 

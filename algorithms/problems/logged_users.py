@@ -1,4 +1,4 @@
-"""Semi-bandits whose users are drawn from a log: the outcomes of one user's arms belong together."""
+"""Semi-bandits with users drawn from a log: the outcomes of one user's arms belong together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Movies to recommend: the MovieLens 1M setting of the matroid bandits paper, from files that the user supplies.
+"""Movie recommendation: the MovieLens 1M setting of the matroid bandits paper, from files that the user supplies.
 
 GroupLens does not allow the data to be passed on. Who has the archive ``ml-1m.zip`` (Harper & Konstan 2015, "The
 MovieLens Datasets", https://grouplens.org/datasets/movielens/1m/) unpacks it and names the folder. Read are

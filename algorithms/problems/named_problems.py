@@ -1,4 +1,4 @@
-"""Every problem by name, with its parameters: what ``list`` shows and ``--set key=value`` changes."""
+"""The catalogue of problems by name, with the settings that ``list`` shows and ``--set key=value`` changes."""
 
 from __future__ import annotations
 

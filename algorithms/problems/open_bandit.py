@@ -1,4 +1,4 @@
-"""A problem from real logs: the Open Bandit Dataset, what it measures and what is assumed on top.
+"""The Open Bandit Dataset as a problem: its measured click rates, and the assumptions on top of them.
 
 The data
 --------

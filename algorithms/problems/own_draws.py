@@ -1,4 +1,4 @@
-"""Problems of a user's own: which they are, and that what they draw is in bounds."""
+"""Checks of the data that a user's own problem draws: shapes and ranges."""
 
 from __future__ import annotations
 

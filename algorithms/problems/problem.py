@@ -1,4 +1,4 @@
-"""What a learner is run on: a structure, and the law of the records."""
+"""The interface of problems: a structure to play on, and the law of the records."""
 
 from __future__ import annotations
 

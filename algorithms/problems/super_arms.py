@@ -1,4 +1,4 @@
-"""What a learner may play: a family of super arms and an oracle that picks the best one for given weights."""
+"""The interface of structures: a family of super arms, and an oracle for the best one under given weights."""
 
 from __future__ import annotations
 

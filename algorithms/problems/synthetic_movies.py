@@ -1,4 +1,4 @@
-"""Made-up movies in the shape of MovieLens-1M, for those who have no copy: nothing about a real movie is in them."""
+"""Synthetic movie ratings in the shape of MovieLens 1M, for users without a copy; no real movie is in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The factor that published experiments put on their noise."""
+"""The noise multiplier of published experiments, which scales their noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""K-armed bandits that play one arm's batch after the other's."""
+"""K-armed bandits that play in batches, one arm's batch after the other's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service does with a learner's run, for whoever a key says is asking."""
+"""The operations of a service on a learner's run, each within the permissions of its API key."""
 
 from __future__ import annotations
 

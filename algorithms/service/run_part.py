@@ -1,4 +1,4 @@
-"""The part of a service that a learner's run is."""
+"""A learner's run as a part of the service."""
 
 from __future__ import annotations
 

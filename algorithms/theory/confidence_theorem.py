@@ -1,4 +1,4 @@
-"""What a regret proof rests on, as data: the law of the estimates, their radius, and the gap that it allows.
+"""The ingredients of regret proofs as data: the law of the estimates, their radii, and the gaps that these allow.
 
 Every theorem here has the same skeleton. *Good event*: all estimates lie within their radii, but with probability
 `failure`. *Gap lemma*, deterministic on it: a bad action's gap is at most the radii of what it plays. *Count*:

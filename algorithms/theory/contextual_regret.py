@@ -1,4 +1,4 @@
-"""What is proved of the regret of contextual linear bandits: a bound of the runs, and no function of T.
+"""Regret bounds of contextual linear bandits: sums of widths over a run, which are no function of T.
 
 **Theorem** (regret by widths). Let ``|theta_j - theta*|_(V_j) <= beta_j`` at all times but with probability phi, and
 play in round t the x_t of largest ``theta_j . x + beta_j |x|_(V_j^-1)``. Then but with probability phi the regret of a

@@ -1,4 +1,4 @@
-"""Regret of experts: Theorem 4 of `algorithms.full_information.leader_regret`, and without noise."""
+"""Regret theorems of experts, with private sums (Theorem 4 of `leader_regret`) and without noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regret theorems of level-free indices: K arms, sets, matroids, every monotone reward; of randomized bits, too.
+"""Regret theorems of level-free indices, for K arms, sets, matroids and monotone rewards, also of randomized bits.
 
 A learner has indices ``U = max {u: H(I(u)) <= ln+(tau / n)}`` (`algorithms.estimates.level_free`) of all arms, computed
 again at every release, 1 before an arm's first; plays the oracle's answer to them; and feeds the q arms played of least

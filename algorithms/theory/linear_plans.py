@@ -1,4 +1,4 @@
-"""What the learners of linear bandits release of one client, with symbols for the numbers.
+"""Plans of linear bandit learners: the releases of one client, with symbols for the numbers.
 
 s is the number of coordinates of a client's report (1 where it has one reward), m in how many phases it reports: 1
 without replacement. Gaussian claims are ones of Gaussian DP: mu stands for the one with which (epsilon, delta) holds.

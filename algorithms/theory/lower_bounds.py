@@ -1,4 +1,4 @@
-"""Lower bounds on regret: what no private learner can undercut.
+"""Lower bounds on the regret of private learners.
 
 The papers' are about ``liminf Reg / ln T`` of consistent learners: at a finite T, or for a learner that knows its
 horizon, they contradict nothing, so they are shown and decide nothing. `two_point_bound` holds at every T for every

@@ -1,4 +1,4 @@
-"""Whether a problem of a user's own draws what it declares: theorems on regret are about no others.
+"""Statistical tests that a user's own problem draws outcomes by the law that it declares.
 
 What theorems take for granted, of rounds (or clients) that are independent:
 

@@ -1,4 +1,4 @@
-"""What every private learner releases of one record, with symbols for K, L and epsilon.
+"""Plans of private learners: the releases of one record, with symbols for K, L and epsilon.
 
 K is the size of a super arm (of a basis, of a list), L the number of arms, T the horizon of a tree. A plan says what a
 record is part of at most. That this costs no more than the learner claims, for all K, L, epsilon and T, is what

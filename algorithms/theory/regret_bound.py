@@ -1,4 +1,4 @@
-"""A regret theorem as data: SymPy expressions with named symbols, where it applies, its source, its corrections.
+"""A regret theorem as data: SymPy expressions with named symbols, conditions, source and corrections.
 
 A bound is ``constant + sum over suboptimal arms of per_arm + sum over optimal arms of per_optimal + sum over the
 arms of bad super arms of per_member``, with abbreviations (x, b, rho ...) defined by further expressions.

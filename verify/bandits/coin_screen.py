@@ -1,4 +1,4 @@
-"""Screen of all rounds at once, in runs drawn by coins: later actions that depend on the rewards of a round.
+"""A screen of all rounds at once, in runs with rewards changed by coins: rounds on which later actions depend.
 
 In a screened run all rounds pay alike, but a coin of its own changes each round with probability 1/8. If a bandit is
 (epsilon, delta)-private for one changed round, then for every event E of the actions and every round u,

@@ -1,4 +1,4 @@
-"""Runs on a reward table, with partners on its neighbour, and the changes of the round that they are runs of.
+"""Paired runs on two neighbouring reward tables with the same random numbers, and the changes of the round.
 
 Runs of one number have the same random numbers on all tables (`verify.bandits.calling.plain_bandit`). A run and its
 partner, in which the changed round pays every arm another reward, are samples of all ways to change that round: where

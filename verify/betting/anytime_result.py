@@ -1,4 +1,4 @@
-"""The result of a run of bets against a claim: the bets, the wealth, and the state with which the next run begins."""
+"""The result of a run of bets against a claim: the bets, the wealth, and the state for the next run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The test that may be read at any time: bet on events while drawing, until the draws or the time are spent.
+"""The sequential test of a claim: bets on events while drawing, until the draws or the time are spent.
 
 There is no sample split. The past, at 1, 2, 4 ... draws a side, chooses an event for each pair of data sets and the
 stakes; only draws that come later decide (`verify.betting.e_process`). Of all pairs under test the one that promises

@@ -1,4 +1,4 @@
-"""Test by betting: one run, the wealth that earlier runs left it, and the wealth that it leaves."""
+"""Tests by betting: one run, the wealth that earlier runs left it, and the wealth that it leaves."""
 
 from __future__ import annotations
 

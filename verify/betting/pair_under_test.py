@@ -1,4 +1,4 @@
-"""One pair of worlds under test: its draws and their cost, its past, and the event that is bet on."""
+"""One pair of worlds under test: its draws and their cost, its past, and the event of the bets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of a certificate, and its JSON form, from which it loads back: a proof, and what was tested beside it."""
+"""Certificates and their JSON form: the claim, its proof, and the tests beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking a certificate: the independent checker, and on request a replay on the installed code."""
+"""Checks of a certificate: the independent checker, and on request a replay on the installed code."""
 
 from __future__ import annotations
 

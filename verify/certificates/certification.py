@@ -1,4 +1,4 @@
-"""`certify`: a certificate of what is certified, and of nothing else."""
+"""`certify`: verify a claim and issue a certificate if it is certified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check a proof of differential privacy: whether a claim follows from the data of a file, by rules in this file.
+"""Check a proof of differential privacy: the claim must follow from the data of a file, by rules in this file.
 
     python -I independent_check.py FILE...        (exit code 0: all claims follow, 1: one does not, 2: no such file)
 

@@ -1,4 +1,4 @@
-"""The commands ``dpwitness audit`` and ``dpwitness calibrate``: what a written-down composition costs."""
+"""The commands ``dpwitness audit`` and ``dpwitness calibrate``: the privacy cost of releases in a file."""
 
 from __future__ import annotations
 

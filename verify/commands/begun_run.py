@@ -1,4 +1,4 @@
-"""Runs of learners in production, known by name, for `dpwitness serve`: begun, opened, and their waiting actions."""
+"""Runs of learners in production for `dpwitness serve`: begun or opened by name, with their waiting actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``dpwitness check``: a certificate, a witness or a ledger, again."""
+"""The command ``dpwitness check``: a repeated check of a certificate, a witness or a ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``dpwitness report``: results as one page that can be handed in."""
+"""The command ``dpwitness report``: one report of several results, to be handed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of a service, ``CONFIG.toml``: what it serves, to whom, and how much."""
+"""The configuration of a service, ``CONFIG.toml``: its ledgers and runs, its clients' keys, and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several commands share: progress on standard error, the result on standard output and in files."""
+"""The common output of commands: progress on standard error, the result on standard output and in files."""
 
 from __future__ import annotations
 

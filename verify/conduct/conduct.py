@@ -1,4 +1,4 @@
-"""The conduct of a verification: effort, seed, progress and time limit, of all kinds of subjects."""
+"""The settings of a verification of any subject: effort, seed, progress and time limit."""
 
 from __future__ import annotations
 

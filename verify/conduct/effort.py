@@ -1,4 +1,4 @@
-"""How much work a verification may do."""
+"""Effort presets: the draws and searches that a verification may spend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a subject in a process of its own, so that it ends nothing but itself and decides nothing.
+"""A subject in a process of its own, so that it can neither end the verification nor influence the verdict.
 
 A subject that ends its process (``os._exit``, a crash in C, memory that runs out) would end the verifier, too, with
 an exit code of its choice; one that never returns from C to Python cannot be stopped by a signal; what it prints would

@@ -1,4 +1,4 @@
-"""State that a class keeps outside of its objects, from one run to the next.
+"""State that a class keeps outside of its objects from one run to the next, as in caches and module variables.
 
 Runs are independent draws only if nothing of one reaches the next. A class may keep more than its objects: lists,
 counters and dictionaries of its module or of the class, default arguments that are changed, caches, iterators that

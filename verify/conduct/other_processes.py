@@ -1,4 +1,4 @@
-"""Repeating the draws behind a bound as in other processes: a user's modules are run anew each time.
+"""Draws repeated as in other processes: each time a user's modules are imported anew.
 
 A coin that a module draws when it is imported, ``SECRET = os.urandom(1)``, or once for all that follows, is randomness
 of its subject's like any other, and no view shows it; but in one process it is the same in all runs and draws. A bound

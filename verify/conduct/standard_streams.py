@@ -1,4 +1,4 @@
-"""Standard output and error of the command: no write to them raises, and no file takes their place."""
+"""Standard output and error of the command: writes never raise, and no file takes their descriptors."""
 
 from __future__ import annotations
 

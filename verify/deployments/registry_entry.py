@@ -1,4 +1,4 @@
-"""An entry for the public registry of deployments: known fields, declared ones, and those that are neither."""
+"""An entry for the public registry of deployments, from proved facts and declarations, with gaps marked."""
 
 from __future__ import annotations
 

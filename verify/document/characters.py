@@ -1,4 +1,4 @@
-"""Drawings of reports in characters of one width: bounds, and laws; of curves there is a page, or a PNG."""
+"""Drawings of reports in text characters: bounds and laws; curves need a page or a PNG."""
 
 from __future__ import annotations
 

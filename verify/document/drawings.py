@@ -1,4 +1,4 @@
-"""Drawings of reports: what they show, as data. A page draws them as SVG, a terminal in characters, a file as PNG."""
+"""Drawings of reports as data; pages draw them as SVG, terminals in characters, files as PNG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents as HTML: one page that needs nothing else, on paper too, in light and in dark.
+"""Documents as HTML: one self-contained page, for print too, light or dark.
 
 No script, and nothing that a browser would load; the page forbids both, so that no text of a subject's could make it.
 """

@@ -1,4 +1,4 @@
-"""Innovations: each measurement minus its best linear prediction from those before.
+"""Innovations: each measurement minus its best linear prediction from earlier ones.
 
 Innovations are uncorrelated, as naive Bayes assumes of its readings. If noise is added step by step they are the steps:
 a running sum hides a record in the noise of all steps before, and its innovations show the record's own step. With

@@ -1,4 +1,4 @@
-"""Families of events that cut one line: half-lines, thresholds of scores, numbers of reports."""
+"""Families of events that cut a line: half-lines, thresholds of scores, numbers of reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns without the rounding of floating-point arithmetic, if it shows in the last bits of their values.
+"""Columns with floating-point rounding removed, where it shows in the last bits of their values.
 
 A claim is about the mechanism as it is written, in real arithmetic. There 0.3 + 2 · 0.1 and 0.2 + 3 · 0.1 are one
 number, and 1 - p - q is 0 where p + q is 1; in floating point they are several, a few units in the last place apart,

@@ -1,4 +1,4 @@
-"""Tables of values and rows that repeat: single ones, and those with the highest or lowest ratios together."""
+"""Families of events on repeated values and rows: single ones, and those of extreme likelihood ratio together."""
 
 from __future__ import annotations
 

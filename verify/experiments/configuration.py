@@ -1,4 +1,4 @@
-"""One simulation in words and numbers only: learner, problem, settings, privacy, size."""
+"""The configuration of one simulation as plain data: learner, problem, settings, privacy, size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV files: every run of what was simulated, and tables."""
+"""CSV files of simulations, with a row for each run and checkpoint, and of tables."""
 
 from __future__ import annotations
 

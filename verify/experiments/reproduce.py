@@ -1,4 +1,4 @@
-"""One experiment from its name to its files: picture, CSV and report."""
+"""Reproduction of one experiment by name: picture, CSV and report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the configurations of an experiment: each is stored as it is done, so that a stopped run goes on."""
+"""Simulation of an experiment's configurations, each stored when it is done, so that a stopped run resumes."""
 
 from __future__ import annotations
 

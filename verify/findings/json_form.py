@@ -1,4 +1,4 @@
-"""Values as JSON data and back: of a data class its fields, and beside them what follows from them.
+"""The JSON form of result classes: their fields and derived values, and the way back.
 
 A data class names the properties that its JSON states, too, in `DERIVED`: what is read must have the same.
 """

@@ -1,4 +1,4 @@
-"""Text of a subject or a file, made harmless to the terminal, test log or picture that shows it.
+"""Text of a subject or a file, made harmless to terminals, test logs and pictures.
 
 Names, claims, error messages, witnesses and paths are whatever somebody wrote. In all that is shown, one function
 stands between them and the reader: `printable`. JSON needs none, it escapes by itself.

@@ -1,4 +1,4 @@
-"""Where the theorems and methods are published that results use."""
+"""References: the publications of the theorems and methods that results use."""
 
 from __future__ import annotations
 

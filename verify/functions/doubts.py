@@ -1,4 +1,4 @@
-"""Doubts about the draws of a test of a function: do they repeat, drift, or depend on each other?
+"""Tests for repetition, drift and dependence among the draws of a function's test.
 
 Drift is tested by a placebo: the test of two data sets repeated on one and the same, where nothing must be found.
 """

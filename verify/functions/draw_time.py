@@ -1,4 +1,4 @@
-"""Do the draws of a function's test fit into its time limit? A few calls are timed to estimate the time of all.
+"""Estimate of the time of a function's draws from a few timed calls, against the time limit.
 
 A test that is cut by a time limit shows little, and one that never came to its final draws shows nothing. So where all
 draws that the effort asks for would not fit, bets are made instead, whose bound holds whenever they end.

@@ -1,4 +1,4 @@
-"""A function that takes a gate is recorded on one data set and replayed on its neighbour; any difference is a leak.
+"""Replay of a function that takes a gate: recorded on one data set and run on its neighbour; a difference is a leak.
 
 The function holds raw data and releases through a gate. Given the same released values and the same draws of
 the gate, everything that it does must be the same on both data sets: the number of its calls, their lines,

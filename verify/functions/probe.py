@@ -1,4 +1,4 @@
-"""A first look at a function before anything is tested: the form of its outputs, and its faults.
+"""The first calls of a function, before any test: the form of its outputs, and its faults.
 
 A few outputs are drawn on every data set of the known pairs, on one pair several times over, with one generator and
 two global random states, and on one data set with many generators.

@@ -1,4 +1,4 @@
-"""Calling a function that is verified, with our randomness and with its side effects contained."""
+"""Calls of a function that is verified, with our randomness and its side effects contained."""
 
 from __future__ import annotations
 

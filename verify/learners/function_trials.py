@@ -1,4 +1,4 @@
-"""Functions in `Private.map` are tried: one that gives another result for the same value remembers others."""
+"""Trials of functions in `Private.map`: a function with several results for one value remembers other values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The privacy profile that a ledger's charges add up to: the accountant's curve, beside the band of a learner."""
+"""The privacy profile of a ledger's charges: an upper curve, beside the band of lower bounds of a learner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learners of linear bandits: phases with clients, whose reports are averages of their rewards."""
+"""Learners of linear bandits: phases with clients that report averages of their rewards."""
 
 from __future__ import annotations
 

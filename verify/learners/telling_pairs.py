@@ -1,4 +1,4 @@
-"""The data sets with the largest privacy loss in a learner's transcripts: scans before any test of the view."""
+"""Scans for the pairs of data sets with the largest privacy loss in a learner's transcripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generate pairs of neighbours with Hypothesis: climb their scores, and shrink the best."""
+"""Generation of pairs of neighbours with Hypothesis: their scores are climbed, and the best pair is shrunk."""
 
 from __future__ import annotations
 

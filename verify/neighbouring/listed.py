@@ -1,4 +1,4 @@
-"""Exactly the listed pairs of data sets."""
+"""The adjacency of exactly the listed pairs of data sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telling points of a domain, and telling moves between them: the patterns on which known bugs show.
+"""Points of a domain and moves between them on which known bugs show: ends, centres and ties.
 
 The moves are those of StatDP (Ding, Wang, Wang, Zhang, Kifer 2018, section 5.2): one coordinate above or below, all
 above or below, one above and the rest below and the reverse, half above and half below, and the "X shape",

@@ -1,4 +1,4 @@
-"""Points of a domain drawn one by one, and the neighbours among them that differ most.
+"""Sampled points of a domain, and the neighbours among them with the most different outputs.
 
 Known pairs are ends, zero, one and the middle of a domain; between any other two points, generated pairs find what they
 find by chance. But k points that are drawn once each compare k (k - 1) / 2 pairs. They are ranked by the symmetric

@@ -1,4 +1,4 @@
-"""How far a score may be taken at its word: the slope of a logistic regression on it."""
+"""The calibration slope of a score: by how much it overstates the log-likelihood ratio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies of points, moves and tables: valid by construction, shrinking towards plain ones."""
+"""Hypothesis strategies of points, moves and tables: valid by construction, shrinking towards simple ones."""
 
 from __future__ import annotations
 

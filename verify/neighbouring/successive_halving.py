@@ -1,4 +1,4 @@
-"""Compare pairs of neighbours in rounds, of ever fewer pairs on ever more draws (successive halving).
+"""Comparison of pairs of neighbours by successive halving: ever fewer pairs on ever more draws.
 
 Three sorts of pairs go on to the next round, in turns: those with the largest lower bound of their score, those with
 the largest upper one, and those with the largest divergence. A pair that is told apart by a rare event has a small

@@ -1,4 +1,4 @@
-"""Telling tables of records: all equal, alternating, tied, half and half; and the places where one record changes."""
+"""Tables of records on which known bugs show: all equal, alternating, tied, half and half, one record changed."""
 
 from __future__ import annotations
 

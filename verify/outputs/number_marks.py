@@ -1,4 +1,4 @@
-"""Differences in print between equal numbers: True, 1 and 1.0, or -0.0 and 0.0, are not written alike."""
+"""Marks of equal numbers that print differently: True, 1 and 1.0, or -0.0 and 0.0."""
 
 from __future__ import annotations
 

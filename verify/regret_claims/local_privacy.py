@@ -1,4 +1,4 @@
-"""A test of local privacy by regret alone: too little of it is impossible (`algorithms.theory.lower_bounds`).
+"""A test of local privacy by regret alone, against a lower bound (`algorithms.theory.lower_bounds`).
 
 A learner is played on two instances of two arms that differ in one mean. A locally private one cannot do well on both:
 if upper limits on both regrets fall below the two-point bound at the claimed epsilon, the claim is false, whatever the

@@ -1,4 +1,4 @@
-"""Exact tests of the noise in released numbers, however many there were: e-values.
+"""Exact tests of the noise in released numbers by e-values, for any number of releases.
 
 A checker that drew the data knows the sums, so the rest of a release is its noise. The number of releases may depend on
 the outcomes; so each test is a product of factors of expectation 1, one a release, which ever exceeds

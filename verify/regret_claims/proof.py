@@ -1,4 +1,4 @@
-"""The assumptions of a regret proof, checked on the user's own problem, and their laws on one of the proof's own.
+"""Checks of a regret proof's assumptions: on the user's own problem, and their laws on a problem of the checks.
 
 What holds in every run, as that actions answer the indices, is looked at in one run of what was asked for, to its
 horizon, wherever something changes. What holds with a probability needs many runs, of a problem that shows it.

@@ -1,4 +1,4 @@
-"""A check of a learner in production against its regret theorem, by what its run's folder shows: only what is public.
+"""A check of a learner in production against its regret theorem, from the public data in its run's folder.
 
 Nobody knows the means there, so there is no regret to compare. What the theorem's proof needs of the learner's state
 can be computed again: which counts batches have, with how many noises, and in which interval each index is.

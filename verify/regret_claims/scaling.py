@@ -1,4 +1,4 @@
-"""How regret scales with epsilon, the gap, K or the number of arms, beside how its bound does on the same instances.
+"""The scaling of regret with ε, the gap, K or the number of arms, beside that of its bound on the same instances.
 
 The powers of a theorem are asymptotic: at finite values there are lower-order terms, ``coth^2`` for ``1 / epsilon^2``,
 logarithms. So the exponent that is fitted to mean regret stands beside the one that is fitted to the bound in the same

@@ -1,4 +1,4 @@
-"""The construction of a learner for an instance, and its regret there, for all questions about regret."""
+"""The construction of a learner for an instance, and its simulated regret, for all tests of regret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances on which a regret bound is not vacuous: where it is at most a third of the worst possible regret."""
+"""Nonvacuous instances of a regret bound: it is at most a third of the worst possible regret there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a black-box test, and its consequences."""
+"""The result of a black-box test."""
 
 from __future__ import annotations
 

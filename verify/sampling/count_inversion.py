@@ -1,4 +1,4 @@
-"""The inversion of two counts to a lower bound on ε and on δ: one of two valid ones, fixed before the counts are seen.
+"""The inversion of two counts to lower bounds on ε and δ, by one of two valid methods, fixed before the counts.
 
 The union of two Clopper-Pearson bounds is sharper where one of the counts is next to known (few hits on the
 one side, many on the other), the joint region of `verify.sampling.stouffer` everywhere else. Which one is used, and

@@ -1,4 +1,4 @@
-"""The one deciding test: events fixed beforehand, counted on fresh draws of both worlds."""
+"""The deciding test: events fixed beforehand, counted on fresh draws of both worlds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event that shows a lower bound on the privacy loss, from a privacy profile."""
+"""The event that attains a lower bound on the privacy loss, from a privacy profile."""
 
 from __future__ import annotations
 

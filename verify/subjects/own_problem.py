@@ -1,4 +1,4 @@
-"""A problem of one's own: ``path/to/file.py:problem``, checked before anything is played on it."""
+"""Problems of a user's own file, ``path/to/file.py:problem``, checked before anything is played on them."""
 
 from __future__ import annotations
 

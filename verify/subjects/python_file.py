@@ -1,4 +1,4 @@
-"""Importing a user's Python file: the current text of the file is run, not byte code that was kept of it."""
+"""The import of a user's Python file: its current source runs, never stale byte code."""
 
 from __future__ import annotations
 

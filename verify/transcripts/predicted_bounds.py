@@ -1,4 +1,4 @@
-"""The bounds that events of a scan predict for a test, and the pair of data sets, rounds and features that it takes.
+"""The predicted bounds of a scan's events, and the pair of data sets, rounds and features that a test takes.
 
 Shared by the scan on coupled runs (`verify.transcripts.coupled_scan`) and the scan by sampling
 (`verify.transcripts.sampled_scan`). Nothing here decides anything: predicted bounds only rank.

@@ -1,4 +1,4 @@
-"""The answer of the layers about a subject, in one value, and as JSON data: all that leaves the process of a subject.
+"""The joint answer of all layers about a subject, and its JSON form, which leaves the subject's process.
 
 The process that ran the subject sends the data; the process that waits reads them, every key and type checked, and
 decides.

@@ -1,4 +1,4 @@
-"""An audit of written-down releases as a document."""
+"""The document of an audit of a release file."""
 
 from __future__ import annotations
 

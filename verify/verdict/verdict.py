@@ -1,4 +1,4 @@
-"""The verdict, and the rules by which it follows from what was found.
+"""The verdict, and the rules by which it follows from the evidence.
 
 The rules (`decide`) are a pure function of what the verifier's layers found:
 

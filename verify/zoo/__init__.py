@@ -1,4 +1,4 @@
-"""The zoo: mechanisms of the literature, right and wrong, with what is claimed and what is true of each.
+"""The zoo: mechanisms of the literature, right and wrong, with their claims and their true privacy losses.
 
 A test of the verifier and a gallery to learn from: ``dpwitness verify zoo/svt5``. Every file is one family, and every
 specimen one function or class under `specimen`, which says what is claimed of it, who published it, what is wrong and

@@ -1,4 +1,4 @@
-"""Bandit learners: a private one, and the same with the mistakes that are made most.
+"""Bandit learners: a private one, and variants with common mistakes.
 
 All play two arms for 64 rounds in episodes of doubling length (one arm throughout), and release an arm's noisy mean
 at the end of an episode; the index is a confidence bound for that mean. A record is one round's rewards. The

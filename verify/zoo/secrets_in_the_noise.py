@@ -1,4 +1,4 @@
-"""Noise whose scale is computed from the data, and a leak that is too rare to be seen."""
+"""Noise with a scale computed from the data, and a leak too rare for a sampled test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bandits that play by themselves: the environment with the arms that they pull, and the run of their loop."""
+"""Bandits with a loop of their own: the environment of the arms that they pull, and the run of their loop."""
 
 from __future__ import annotations
 
