@@ -851,7 +851,7 @@ def _encode_outputs(outputs: npt.NDArray[Any]) -> bytes:
 
 
 _FAILED = b"failed"
-"""The answer to a request whose draw failed; no array is written so."""
+"""The stored answer to a request if its draw failed; no array has these bytes."""
 
 
 _DRAW = b"draw:"

@@ -239,4 +239,4 @@ def _suggestion(value: Any, known: Sequence[str]) -> str:
 
 
 NO_CLAIM = ClaimForm("central", View.ACTIONS, ONE_REPORT, "none: the learner makes no privacy claim")
-"""What a learner without privacy is held to when somebody claims it for it."""
+"""The claim form of learners without a privacy claim, for a claim that a caller makes for them."""

@@ -22,7 +22,7 @@ from mechanisms.parameters import ParameterError, open_unit, whole_number, withi
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
 LEAST_DELTA = 2.0**-203
-"""From here on accountants charge every float exactly; what is smaller is rounded up, beyond a budget of the same."""
+"""The least delta that is charged exactly as a float; a smaller one is rounded up, beyond a budget of its size."""
 LEAST_EPSILON, LARGEST_EPSILON = 1e-7, 1e9
 """Between these, all learners' indices and bounds are right to rounding; beyond, squares and debiased bits are not."""
 
@@ -34,7 +34,7 @@ class Learner(Protocol):
     """One bandit learner in any number of lanes."""
 
     claim: ClassVar[ClaimForm]
-    """What the learner says about its own privacy."""
+    """The learner's privacy claim, for every epsilon."""
 
     family: ClassVar[Family]
     """The kind of problem that it plays."""

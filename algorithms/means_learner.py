@@ -67,7 +67,7 @@ class StartsRaw(MeansLearner[StructureType]):
     """Base class of printed learners with means that start on one raw outcome of every arm."""
 
     noisy: ClassVar[bool] = False
-    """Whether all later values are noisy."""
+    """True if all later values are noisy."""
 
     def observe_initial(self, outcomes: Private) -> None:
         """Start every mean on one raw outcome."""

@@ -177,9 +177,9 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
     claim: ClassVar[ClaimForm]
     family: ClassVar[Family]
     needs_all_arms: ClassVar[str] = "its proofs are for the same arms in every round"
-    """Why all arms must be available in every round; empty if some may be left out."""
+    """The reason why all arms must be available in every round; empty if some may be missing."""
     action: IntArray = _NoAction()  # type: ignore[assignment]
-    """What `act` returned last."""
+    """The action that `act` returned last."""
 
     def __init__(self, structure: StructureType, gate: Gate) -> None:
         size = self.size_of(structure)
@@ -341,7 +341,7 @@ class HorizonLearner(StructuredLearner[StructureType]):
     """
 
     needs_horizon: ClassVar[str] = "its radii are for a known number of rounds"
-    """Why the learner must be given a horizon; empty if it need not."""
+    """The reason why the learner needs a horizon; empty if it needs none."""
 
     def __init__(self, structure: StructureType, gate: Gate, horizon: int | None) -> None:
         super().__init__(structure, gate)

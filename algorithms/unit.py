@@ -129,7 +129,7 @@ def _in_growing_groups(times: int) -> RecordOf:
 
 Unit = _OneReport | OnePerson
 ONE_REPORT = _OneReport()
-"""The unit of a claim that protects one report: what enters once."""
+"""The unit of a claim that protects one report: a value that enters once."""
 VOCABULARY = "'one report', 'one person, at most N rounds' or 'one person'"
 
 

@@ -11,9 +11,9 @@ from contextvars import ContextVar
 from mechanisms.parameters import ParameterError, real
 
 _END: ContextVar[tuple[float, float]] = ContextVar("deadline", default=(math.inf, math.inf))
-"""When it is over, and of how many seconds it was."""
+"""The time at which it is over, and its length in seconds."""
 GRACE = 1.0
-"""Seconds after a deadline in which what is proved with little work still may be."""
+"""Seconds after a deadline in which a bound that takes little work may still be proved."""
 
 
 class OutOfTime(Exception):

@@ -73,11 +73,11 @@ from mechanisms.subsampled import BothDirections, OneDirection, check_sampled
 BOUND = "random allocation, by chords"
 MOST_STEPS = 100_000
 _LARGEST_MOVEMENT = 2.5
-"""Of a movement to sigma."""
+"""The ratio of a movement to sigma."""
 _LEAST_MOVEMENT = 5e-4
-"""Times √t: below, what is summed oscillates too often."""
+"""The least movement times √t: below, the summands oscillate too often."""
 _NEED = 40.0
-"""Rules err by e^{-40} of what they sum."""
+"""Quadrature rules have a relative error of e^{-40}."""
 _DAMPING = 16.0
 """cT: terms of the next period count e^{-16}, those of a quarter of this one e^4."""
 _WIDE = 8.0

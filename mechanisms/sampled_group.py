@@ -53,7 +53,7 @@ from mechanisms.rounding import multiply_up, up
 from mechanisms.subsampled import BothDirections, OneDirection, SampledProfile, check_sampled
 
 MOST_SAMPLED = 256
-"""The largest group whose pair is computed; the time grows with it."""
+"""The largest group for which the dominating pair is computed; the time grows with it."""
 _MOST_MOVEMENT = 1e7
 """The largest movement, in units of the noise, at which rounding leaves something of a curve of mixtures."""
 

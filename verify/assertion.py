@@ -22,7 +22,7 @@ _REMARKS = frozenset(
         FindingKind.FLOATING_POINT,
     }
 )
-"""Kinds of findings that stand in the way of a certificate, but say nothing against the claim."""
+"""Kinds of findings that block a certificate, but are no evidence against the claim."""
 
 
 class DPViolation(DPWitnessError, AssertionError):

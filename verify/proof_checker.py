@@ -22,7 +22,7 @@ from algorithms.unit import ONE_REPORT, OnePerson
 CHECKER = Path(__file__).parent / "certificates" / "independent_check.py"
 """The checker, which anybody may run without this library: ``python -I independent_check.py FILE``."""
 SECONDS = 300.0
-"""What takes longer to check is not accepted."""
+"""Time limit of a check; a proof that takes longer is not accepted."""
 
 
 @dataclass(frozen=True, slots=True)

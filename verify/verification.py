@@ -67,7 +67,7 @@ _INPUT_ERRORS = (
     ValueError,
     OSError,
 )
-"""What is raised again of what another process raised, as the first of these that it is."""
+"""Exceptions of another process that are raised again here, each as the first of these classes that it has."""
 
 
 @takes(Options)

@@ -31,7 +31,7 @@ _ODD = math.lcm(*range(1, 1_001, 2))
 UNIT = 2**256 * _ODD
 """Units in a charge of 1, for each number of a theorem without a coarser unit of its own (`denominators`)."""
 INFINITE = 2**4_096
-"""An infinite number in units, above every limit. Sums tell how often it was paid, and give it back."""
+"""Infinity in units, above every limit. Sums keep the number of infinite charges, so that one can be returned."""
 
 Vector = tuple[int, ...]
 """An amount in units, one number for each of the theorem's."""

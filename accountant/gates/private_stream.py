@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_STREAM = 1 << 26
-"""The most values on a grid whose sums are always exact in floats (`mechanisms.float_bounds`)."""
+"""The largest number of values on a grid that floats always sum exactly (`mechanisms.float_bounds`)."""
 
 
 class PrivateStream:

@@ -20,7 +20,7 @@ try:  # once for all entries: `encode` makes one for each, which takes three tim
 except (AttributeError, TypeError):  # not this Python
     _parts = None
 START = b"\0" * 32
-"""What stands before the first entry."""
+"""The hash before the first entry."""
 
 
 def canonical(body: Any) -> str:

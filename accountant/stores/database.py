@@ -55,7 +55,7 @@ _PLACE = (
 # Who comes next need not wait for the disk, and a pool may give away the session's settings: see `Session.commit`.
 _NO_WAIT = "SET LOCAL synchronous_commit = off"
 ALONE, TOGETHER = "EXCLUSIVE", "ROW EXCLUSIVE"
-"""The lock on the table `store` in which nobody else writes, and the one that writers have beside each other.
+"""Modes of the lock on the table `store`: for a single writer, and for writers beside each other.
 
 A row in its place (``FOR UPDATE`` and ``FOR SHARE``) does not queue: whoever was to write alone beside four others
 waited for 7.7 s, until they ended; with this lock for 22 ms, at most 51.

@@ -14,7 +14,7 @@ from accountant.terms import Terms
 _Body = dict[str, Any]
 
 RARE_WORDS = "adopted", "anchore", "assumed", 'closed"', 'fold":{', 'key":{"', 'rules":'
-"""The third to ninth character of entries that whoever opens a store has to know, wherever they stand."""
+"""The third to ninth character of rare entries, which are read at any position when a store is opened."""
 
 
 def begin_body(instance: str, terms: Terms, location: Any, at: int, names: str | None = None) -> _Body:

@@ -52,7 +52,7 @@ from mechanisms.parameters import ParameterError
 _AT_ONCE = 1_000
 """So many entries are written together."""
 _KEPT = 4_096
-"""Of so many kinds it is known by their objects where they stand."""
+"""The largest number of kinds of entries with positions kept by object."""
 
 
 def export_ledger(

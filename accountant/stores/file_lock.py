@@ -27,7 +27,7 @@ _held: weakref.WeakSet[_Lock] = weakref.WeakSet()
 
 
 LONGEST_WAIT = 30.0
-"""Seconds after which somebody who waits for a lock is told who has it."""
+"""Seconds to wait for a lock, before an error that names its holder."""
 _FIRST_LOOK, _LAST_LOOK = 0.0002, 0.005  # seconds between two looks
 
 

@@ -14,7 +14,7 @@ from accountant.stores.store_refusals import InUse, OutcomeUnknown
 
 Task = TypeVar("Task")
 _PAUSE = 0.05
-"""Seconds after which who waits looks for itself: whoever was to wake it may have been interrupted on any line."""
+"""Seconds after which a waiting caller checks for itself: its waker may have been interrupted on any line."""
 _LOOK, _MOST_LOOKS = 1e-4, 10
 """Seconds between two looks for callers that may be on their way, and their number in front of a transaction."""
 

@@ -14,7 +14,7 @@ from typing import Any
 RUN_STORE = "ledger.db"
 """The store of a run, in the run's folder."""
 CHARGES = ".charges"
-"""Ends the name of the file beside it that has what was charged since the last save."""
+"""Suffix of the file beside it with the charges since the last save."""
 
 
 def location_of(path: Path) -> dict[str, Any]:

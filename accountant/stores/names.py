@@ -27,7 +27,7 @@ _HASHED, _ERASED = "hmac-sha256", "erased"
 _SHOWN = re.compile(f"{_HASHED}:[0-9a-f]{{64}}|{_ERASED}:[0-9a-f]{{32}}")
 _KEY = re.compile("[0-9a-f]{64}")
 _NOBODY = "null"
-"""A label of no record: its hash tells whether a key is the store's."""
+"""A label of no record: by its hash a key is recognised as the store's."""
 
 
 def record_of_label(text: str) -> RecordId:

@@ -86,7 +86,7 @@ EntryRow = tuple[int, str, bytes]
 _Body = Mapping[str, Any]
 
 History = Callable[[], Iterable[EntryRow]]
-"""Reads entries from the first on: those that a fold left, and all that stand behind it."""
+"""Function that reads entries from the first on: those that a fold left, and all after it."""
 
 _ROUNDING = 1e-9
 """By so much, relative, a charge may be below the one computed now: another version of SciPy rounds otherwise."""

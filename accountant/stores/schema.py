@@ -44,7 +44,7 @@ _ENTRY = Table(
 # As a list (IN) SQLite would make a table of them, for each entry that is written anew: 2 of 5 us of an INSERT.
 _CASES = " ".join(f"WHEN '{each}' THEN 1" for each in RARE_WORDS)
 RARE = f"CASE substr(body, 3, 7) {_CASES} ELSE 0 END = 1"
-"""Entries that whoever opens a store has to know, wherever they stand."""
+"""Condition of rare entries, which are read at any position when a store is opened."""
 
 Index("rare", _ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))
 
@@ -57,7 +57,7 @@ OUTCOME_OF = {
     "postgresql": "coalesce((body::json ->> 'drawn')::bigint, (body::json ->> 'returned')::bigint, "
     "(body::json -> 'answered' ->> 0)::bigint)",
 }
-"""The position of the charge of such an entry, by dialect; indexed, so that who uses a row compares them."""
+"""The position of such an entry's charge, by dialect; indexed, so that a row is compared with it on use."""
 
 Table(
     "kind",

@@ -11,7 +11,7 @@ from accountant.stores.file_lock import this_process
 from accountant.stores.store_refusals import InUse
 
 WRITING = "relation = to_regclass('store') AND mode IN ('ExclusiveLock', 'RowExclusiveLock')"
-"""Finds the locks of whoever writes to a store, until the end of a transaction."""
+"""Condition of the locks that writers to a store hold until the end of a transaction."""
 _HOLDING = 0x64707769686F6C64  # of whoever has a run open
 _HELD = f"locktype = 'advisory' AND objsubid = 1 AND classid = {_HOLDING >> 32} AND objid = {_HOLDING & 0xFFFFFFFF}"
 _HOLDER = """

@@ -50,7 +50,7 @@ from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 _KEPT = 4_096
-"""Of so many kinds of charges it is remembered where they stand: mechanisms without end would fill the memory."""
+"""The largest number of kinds of charges with remembered positions, which bounds the memory."""
 _Task = Callable[[Work], Any]
 """Something to do in a transaction; it checks first and changes then."""
 
@@ -89,7 +89,7 @@ class SQLStore(Store):
         self.names = names
         self._seen = opened
         self._synced: Mark | None = None
-        """The last head that this process has made durable, and told the anchor."""
+        """The last head that this process has made durable, and written to the anchor."""
         self.instance = opened.instance
         self._anchor = anchor
         self._units = Units(terms.composition)

@@ -134,7 +134,7 @@ UNION ALL SELECT 'rule', rulename FROM pg_rules WHERE schemaname = current_schem
 UNION ALL SELECT 'policy', policyname FROM pg_policies WHERE schemaname = current_schema()
 UNION ALL SELECT 'view', viewname FROM pg_views WHERE schemaname = current_schema()""",
 }
-"""Finds what is in no store's tables, and may change what is written or read there; in SQLite and in PostgreSQL."""
+"""Queries for triggers, views and the like, foreign to a store, that may change reads or writes, by dialect."""
 
 
 def _check_schema(session: Session) -> None:

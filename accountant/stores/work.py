@@ -69,7 +69,7 @@ class _AccountRow:
 
 
 Kinds = dict[tuple[Any, ...], tuple[Entry, int]]
-"""Kinds of entries that are in the store for good, and where they stand, by ids of what the entry keeps alive."""
+"""Committed kinds of entries with their positions, by ids of objects that the entry keeps alive."""
 
 
 class Work(State):
@@ -787,9 +787,9 @@ _HEAD = (
     "LEFT JOIN entry AS next ON next.position = ? WHERE last.position = (SELECT max(position) FROM entry)"
 )
 _GIVEN = -2
-"""In the table of tallies the kind whose row has the last number of an account that was given to a process."""
+"""The kind in the table of tallies for the last account number that was given to a process."""
 RARE_TALLY = -3
-"""The kind whose row has the number of rare entries, and the sum of their positions."""
+"""The kind in the table of tallies for the number of rare entries, and the sum of their positions."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 _REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
 

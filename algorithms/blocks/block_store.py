@@ -27,7 +27,7 @@ from algorithms.blocks.identity import environment
 from mechanisms.parameters import DPWitnessError, ParameterError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-"""What a block gives: numbers by name."""
+"""The result of a block: arrays of numbers by name."""
 
 FORMAT = 1
 """Of the files; part of every identity."""

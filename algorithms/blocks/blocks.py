@@ -20,7 +20,7 @@ Tell = Callable[[float], None]
 """Called with the share that is done."""
 
 _RunBlocks = Callable[[range, Tell], Sequence[Arrays]]
-"""``run(numbers, tell)``: the results of adjacent blocks."""
+"""Function ``run(numbers, progress)`` that returns the results of adjacent blocks."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ ANYTIME = Parameter(
     meaning="whether the learner is not told how many rounds there will be",
     choices=("no", "yes"),
 )
-"""A setting of all learners that need not be told."""
+"""The setting of learners that accept a horizon and need none."""
 
 DEFAULT_PROBLEMS = {
     "bandit": "arms",

@@ -22,7 +22,7 @@ AnyLearner = StructuredLearner[Any] | ContextualLearner
 Run = DurableRun[AnyLearner]
 """The runs of learners that hand out tickets."""
 Kept = Callable[[str], Any]
-"""Returns what was kept by a name, None if nothing was."""
+"""Function that returns the value kept under a name, None if there is none."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _BESIDE = tuple(f"{RUN_STORE}{suffix}" for suffix in ("", "-wal", "-shm", ".lock", ".held", CHARGES))
 _FORMER = "state.npz"
 _LOOK_AGAIN = 0.05
-"""Seconds after which somebody who waits for a run asks for it again."""
+"""Seconds between two attempts to open a run that is in use."""
 
 
 RunLocation = Path | str

@@ -24,7 +24,7 @@ from algorithms.estimates.divergence import divergence_upper
 from mechanisms.arrays import FloatArray
 
 UNCOUNTED = 0.4
-"""c where it is not 0: how much of ``ln(1 + 4 pi v)`` is added to what speaks against a mean."""
+"""c where it is not 0: the share of ``ln(1 + 4 pi v)`` that is added to the exponent v against a mean."""
 
 _STEPS = 5
 _DIVERGENCE_STEPS = 3

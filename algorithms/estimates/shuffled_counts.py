@@ -24,7 +24,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
 NOISE = Fraction(11, 10)
-"""How far shuffled noise may exceed the central Gaussian's; bits are chosen so that it does not."""
+"""The largest ratio of shuffled noise to the central Gaussian's; bits are chosen so that it holds."""
 
 _LARGEST_SIGMA = 8192.0
 # A message has more ones than 1 / (4 NOISE^2 sigma^2): with less noise millions, and more.

@@ -73,7 +73,7 @@ class BatchedLinUCB(ContextualLearner):
     """
 
     growth: ClassVar[float] = 0.5
-    """By which share of what was released the data grow with the next batch."""
+    """The size of the next batch, as a share of all rounds released before."""
     mechanism: Gaussian | None
     needs_horizon = ""
 

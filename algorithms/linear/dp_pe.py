@@ -244,4 +244,4 @@ class DPPEShuffle(ShuffledNoise[RewardPhase], _Private):
 
 
 REWARD_DOMAIN = Box(-1.0, 1.0, 1)
-"""Where a client's clipped reward lies, in units of B."""
+"""The domain of a client's clipped reward, in units of B."""

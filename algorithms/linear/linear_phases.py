@@ -22,7 +22,7 @@ PAPER = "distributed linear bandits paper, "
 """The beginning of sources: Li, Zhou & Ji 2022."""
 
 SHUFFLED = Fraction(13, 10)
-"""How far shuffled noise, calibrated with fair bits, may exceed the central Gaussian's; checked numerically."""
+"""The largest ratio of shuffled noise, calibrated with fair bits, to the central Gaussian's; checked numerically."""
 
 _WHOLE = 1e-9  # 2^(alpha l) computed a little above a whole number is that number
 

@@ -28,7 +28,7 @@ LinearLearner = PhasedElimination | StandardElimination
 BuildPhased = Callable[[Gate], LinearLearner]
 
 Worlds = Callable[[Sequence[int], FloatArray], Sequence[FloatArray]]
-"""Of the next clients' names and average rewards, (clients, s), what each has in all data sets of a coupled gate.
+"""Function of the next clients' names and average rewards (clients, s) to their averages on all coupled data sets.
 
 Shape (worlds, s), or (1, s) where it has the same in all."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray, IntArray
 
 Estimator = Literal["replay", "ips", "snips"]
-"""What estimators are called: the replayer, inverse propensities, and those normalised by their sum."""
+"""The estimators' names: the replayer, inverse propensities, and those normalised by their sum."""
 
 _RATES = tuple(2.0**-j for j in range(1, 17))
 

@@ -11,7 +11,7 @@ from typing import Literal
 from algorithms.problems.problem_errors import SettingError
 
 Value = int | float | str
-"""What a parameter of a problem or a learner may be set to."""
+"""The value of a setting of a problem or a learner."""
 
 _SHORT = 80  # characters of a list of names that is said whole
 _LONGEST = 40  # characters of a name that are shown

@@ -27,7 +27,7 @@ class HeldBatchLearner(StructuredLearner[Arms]):
 
     family = "bandit"
     batches: DoublingBatches
-    """What is released of each arm; to be made by the class."""
+    """The released batches of each arm; a subclass makes them."""
 
     def __init__(self, structure: Arms, gate: Gate) -> None:
         super().__init__(structure, gate)

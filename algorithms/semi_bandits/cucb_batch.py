@@ -53,9 +53,9 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
     needs_horizon = ""
     needs_all_arms = ""
     growth: ClassVar[float] = 0.1
-    """By which share of what was released an arm's data grow with its next batch, at least."""
+    """The least size of an arm's next batch, as a share of its outcomes released before."""
     falling: ClassVar[float] = 1.5
-    """After j releases by ``falling / j``, if that is more."""
+    """After j releases the share is ``falling / j``, if that is more."""
     uncounted: ClassVar[float] = UNCOUNTED
     """c of the indices."""
     batches: GrowingBatches

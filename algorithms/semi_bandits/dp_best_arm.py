@@ -104,7 +104,7 @@ class DPBestArm(StructuredLearner[Arms]):
         "central", "this library: successive elimination on accumulated batches with Laplace noise"
     )
     growth: ClassVar[float] = 0.5
-    """By which share of what was released an arm's data grow with its next batch."""
+    """The size of an arm's next batch, as a share of its outcomes released before."""
 
     def __init__(
         self, structure: Arms, gate: Gate, *, epsilon: float, error: float = 0.05, tolerance: float = 0.0

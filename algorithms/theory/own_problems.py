@@ -33,7 +33,7 @@ from mechanisms.arrays import FloatArray, IntArray
 
 _FALSE_ALARM = 1e-6
 _SAMPLED = 1 << 17
-"""How many outcomes are drawn, about, for each method."""
+"""The approximate number of outcomes that are drawn for each method."""
 _ACTIONS = 64  # that are drawn together
 _MOST_ACTIONS = 1024  # of a linear bandit that are looked at
 _TOGETHER = 16  # rounds of a total, or rewards of an average

@@ -46,4 +46,4 @@ WITHOUT_BOUND: dict[str, str] = {
     "published/lazy-dp-ts": "Theorem 4 is O(.), without constants; dp-bandit has a theorem",
     "published/dpe-fixed-u": "the paper states none",
 }
-"""Why a learner has no bound that is a number, by its registered name."""
+"""The reason why a learner has no numeric bound, by its registered name."""

@@ -88,7 +88,7 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
         "W": "expected sum of what radii allow rounds to cost, R_max at most each; no function of T: only runs tell it",
     }
 )
-"""What symbols of bounds stand for; their abbreviations are defined by each."""
+"""The meanings of the symbols in bounds; each bound defines its own abbreviations."""
 
 
 class FloorLog2(sp.Function):  # type: ignore[misc]

@@ -95,7 +95,7 @@ class Risk:
 
 
 FALSE_POSITIVE_RATES = (0.1, 0.01, 1e-3, 1e-5)
-"""Where `risk_of` looks by default."""
+"""The false-positive rates of `risk_of` by default."""
 
 
 def risk_of(loss: ComposedLoss, false_positive_rates: tuple[float, ...] = FALSE_POSITIVE_RATES) -> Risk:

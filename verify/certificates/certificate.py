@@ -37,10 +37,10 @@ SAID = (
     "time_limit",
     "seed",
 )
-"""The options of a verification that a certificate says, beside its claim."""
+"""The options of a verification that a certificate records, beside its claim."""
 
 PROOF_KEYS = ("format", "claim", "symbols", "releases", "records", "theorem")
-"""What of a certificate its checker looks at."""
+"""The keys of a certificate that its checker reads."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -110,7 +110,7 @@ class _TableCommand:
 
 
 GROUPS = {"ledger": "Create, show and change ledgers that last: files, databases and runs of learners."}
-"""Groups of commands, and what they are about."""
+"""Groups of commands, and their help."""
 
 COMMANDS = {
     "verify": _TableCommand(

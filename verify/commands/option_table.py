@@ -22,7 +22,7 @@ else:
     ParameterType = click.ParamType  # which older versions of click do not let be subscripted
 
 NAMES = Path(__file__).with_name("names.txt")
-"""The names of the catalogue, ``learner cucb-ldp2`` a line; a test says when they are out of date."""
+"""The names of the catalogue, ``learner cucb-ldp2`` a line; a test fails when they are out of date."""
 
 _MOST_WORKERS = 1_000
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}  # seconds

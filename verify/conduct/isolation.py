@@ -41,10 +41,10 @@ GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
 
 _MOST_BYTES = 64 * 2**20
-"""Of all that a process may report: a hundred times what the longest report takes."""
+"""The largest number of bytes that a process may report, a hundred times the longest report."""
 
 MOST_SHOWN = 2**20
-"""Bytes of what a process writes to standard output and error that are shown: some 10,000 lines."""
+"""The largest number of bytes of a process's standard output and error that are shown: some 10,000 lines."""
 
 _POLL = 0.5  # seconds between two checks that it is still alive
 _AT_ONCE = 2**16  # bytes

@@ -35,7 +35,7 @@ from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import no_progress
 
 PROCESSES = 16
-"""As how many the draws are repeated: a fair coin comes up the same in all of them with a probability of 2^-15."""
+"""The number of repetitions: a fair coin comes up the same in all of them with a probability of 2^-15."""
 
 _SECONDS = 60.0  # for all of them, of modules that take long to run
 _LEAST = 10.0  # seconds that they have beyond the time limit

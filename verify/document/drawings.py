@@ -15,7 +15,7 @@ _MOST_TICKS = 8
 _SMALLEST, _LARGEST = 1e-300, 1e300  # of an axis that begins at 0
 
 Style = Literal["proved", "shown", "claim", "aside"]
-"""The part that a line plays: what is proved, what was seen, what is claimed, and what is there to compare."""
+"""The role of a line: a proved bound, an observation, the claim, or a comparison."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from verify.findings.sentences import Sentence
 Tone = Literal["good", "bad", "open", "plain"]
 
 SIGNS: Mapping[Tone, str] = MappingProxyType({"good": "✓", "bad": "✗", "open": "?", "plain": "•"})
-"""A character for each tone: nothing is told by its colour alone."""
+"""A character for each tone: no information is in the colour alone."""
 
 
 Words: TypeAlias = str | Sentence
-"""What stands beside a name or in a cell: a sentence where it says something of a subject, else a text."""
+"""The content of a cell, or beside a name: a typed sentence if it is a statement about a subject, else a text."""
 
 
 @dataclass(frozen=True, slots=True)

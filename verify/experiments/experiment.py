@@ -60,7 +60,7 @@ class FigureLine:
 
 
 Results = Mapping[str, Sequence[tuple[float, SimulatedRuns]]]
-"""What was simulated of every line, by its name: at each parameter value, the runs."""
+"""The simulated runs of every line, by its name, at each parameter value."""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ _READERS: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     Claim: lambda read, key: read.object(key, _read_claim),
     Provenance: lambda read, key: Provenance.from_fields(read),  # its keys stand beside the others
 }
-"""How a value of a type is taken from a JSON object."""
+"""Functions that read a value of a type from a JSON object."""
 
 
 def json_able(value: Any) -> Any:

@@ -141,7 +141,7 @@ PUBLICATIONS = MappingProxyType(
         "distributed linear bandits paper": (_LI,),
     }
 )
-"""Where each theorem, filter, method and claim is from, by the name that it has in results."""
+"""The publication of each theorem, filter, method and claim, by its name in results."""
 
 
 def references(names: Iterable[str]) -> tuple[str, ...]:

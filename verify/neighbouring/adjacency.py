@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 Data = npt.NDArray[Any]
-"""A data set: the first argument of the function that is verified (a 0-d array stands for a number)."""
+"""A data set: the first argument of the function that is verified (a 0-d array for a number)."""
 
 MOST_SEEDS = 48
 """Known pairs that an adjacency lists at most."""

@@ -22,7 +22,7 @@ from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.distances import Distances
 
 _FARTHEST = 1e3
-"""How far from zero points are taken where a domain has no end."""
+"""The largest distance of points from zero in an unbounded domain."""
 
 
 class _Gap(NamedTuple):

@@ -21,7 +21,7 @@ from verify.neighbouring.replace_one import ReplaceOne
 from verify.neighbouring.within import AnyTwo, Within
 
 ADJACENCIES = (AnyTwo, Within, ReplaceOne, AddOrRemoveOne, Listed)
-"""The adjacencies that the command line knows; `written` says how each is written there."""
+"""The adjacencies that the command line knows; `written` has the syntax of each."""
 
 
 class _Constructor(NamedTuple):

@@ -36,7 +36,7 @@ TheoremType = TypeVar("TheoremType")
 
 
 TOLERANCE = 1e-8
-"""Relative: what rounding may do to a number that is computed again."""
+"""Relative tolerance for the rounding of a number that is computed again."""
 
 _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""

@@ -30,7 +30,7 @@ EXIT_CODES: Mapping[RegretVerdict, int] = {
     "out of regime": 3,
     "another learner": 3,
 }
-"""Those of `verify`: 0 what is said is true, 1 it is not, 3 it is not known."""
+"""Exit codes as those of `verify`: 0 if consistent with the theorem, 1 if violated, 3 if nothing is decided."""
 
 
 @dataclass(frozen=True)

@@ -60,10 +60,10 @@ _LONGEST = {
     "linear": (1 << 24,),
     "printed linear": (1 << 20, 1 << 24),
 }
-"""The longest horizons that are chosen by themselves, the first unless the bound says nothing up to there."""
+"""The longest default horizons: the first, or the second if the bound is vacuous up to the first."""
 
 _CONTEXTS, _PRINTED_EPSILON = 4000, 1000.0
-"""After how many rounds bounds that runs tell say something on the easiest problem, at epsilon = 1; and as printed."""
+"""Rounds until a bound known only from runs is nonvacuous on the easiest problem, at epsilon = 1; and as printed."""
 
 _EASIEST = {
     "linear": "two actions, e1 and -e1, of expected rewards 1 and -1",

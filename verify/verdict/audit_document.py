@@ -59,7 +59,7 @@ _METHODS = {
     "infinite loss": "unbounded loss",
     "nothing": "",
 }
-"""What stands behind the names of methods; theorems explain themselves."""
+"""Explanations after the names of methods; theorems need none."""
 _DIGITS = 10
 _FILE = remark(
     "The file is complete and correct: mechanisms, noise, sensitivities, counts. Data and code are not examined."
