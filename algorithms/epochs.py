@@ -35,7 +35,7 @@ from mechanisms.arrays import IntArray
 FIRST_EPOCH = 1 << 10
 """The rounds of epoch 0: shorter, and later epochs have more to be valid together with; longer, and short runs lose."""
 EPOCHS = 53
-"""So many have as many rounds as a 63-bit number can count."""
+"""The number of epochs with as many rounds as a 63-bit integer can count."""
 
 
 def epoch_of(observed: IntArray | int) -> IntArray:

@@ -38,7 +38,7 @@ from __future__ import annotations
 FIRST_RUN = 32
 """T_0. At 1000, the horizon of the third epoch is 32^4, and holds for a million rounds."""
 _LONGEST = 1 << 62
-"""No epoch has more rounds."""
+"""The largest number of rounds of an epoch."""
 
 
 def restart_horizon(epoch: int) -> int:

@@ -14,7 +14,7 @@ RecordOf = Callable[[int], int]
 """The record's name of a round (or of a client, by its number): where one name comes again, its losses add up."""
 
 ROUNDS_PLAYED = 8
-"""In how many rounds a person takes part that may do so without limit, where runs are played."""
+"""The rounds of a person in simulated runs, where the unit sets no limit."""
 
 
 def each_its_own(number: int) -> int:

@@ -21,7 +21,7 @@ from mechanisms.subsampled import BothDirections, OneDirection
 _MOST_PARTS = 256
 _LEAST_RATIO = 1e-15
 _LARGEST_RATIO = 44.0
-"""Of a movement to sigma: beyond, e^L is beyond floats, and quadratures take too many nodes."""
+"""The largest ratio of a movement to sigma: beyond, e^L is no float, and quadratures take too many nodes."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from mechanisms.quadrature import REAL_AXIS, Panels
 from mechanisms.rounding import up
 
 _HALVINGS = 3
-"""Of the interval in which the widest panel with a small error is looked for, in the logarithm."""
+"""Halvings, in the logarithm, of the interval of widths in which the widest panel of small error is sought."""
 
 
 @dataclass(frozen=True)

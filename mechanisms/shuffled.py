@@ -39,7 +39,7 @@ from mechanisms.rounding import up
 
 BOUND = "shuffled messages: the clones of one client"
 MOST_CLIENTS = 10**9
-"""Clients; more count as so many, which dominates."""
+"""The largest number of clients that is computed; more count as so many, which dominates."""
 _EXACT = 256
 """Numbers of coins up to which each is kept by itself."""
 _REACH = 7.0

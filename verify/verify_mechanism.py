@@ -45,7 +45,7 @@ from verify.sampling.tester import Candidates, Tester
 from verify.statistics.likeliest_event import likeliest_event, loss_laws, ratio_event
 
 _FEW = 16
-"""Up to so many releases a proof is checked more finely: their claim lies far out in the tail of the loss."""
+"""The most releases with a finer check of a proof: their claim lies far out in the tail of the loss."""
 
 
 def verify_mechanism(

@@ -37,7 +37,7 @@ Vector = tuple[int, ...]
 """An amount in units, one number for each of the theorem's."""
 
 _KEPT = 4_096
-"""So many prices are kept: mechanisms without end would fill the memory."""
+"""The largest number of prices in the cache, which bounds its memory."""
 _KEPT_TEXTS = 65_536
 
 

@@ -203,7 +203,7 @@ def check_release(
 
 
 DrawOutput = Callable[["Mechanism", npt.NDArray[Any], "NoiseSource | np.random.Generator"], Any]
-"""Draws a mechanism's outputs for a value."""
+"""Function that draws a mechanism's outputs for a value."""
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 Function = Callable[[Any], Any]
 _DrawNoise = Callable[[Mechanism | None], npt.NDArray[Any]]
-"""Draws the outputs of a mechanism; for None returns the value as it is."""
+"""Function that draws the outputs of a mechanism; for None it returns the value itself."""
 Alteration = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""Returns another value in place of a noisy one, which the noise could have given as well."""
+"""Function of a noisy value that returns another one, which the noise could have given as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from mechanisms.neighbouring import conversion_hint
 from mechanisms.parameters import ParameterError, half_open_unit, real
 
 _KEPT = 4_096
-"""So many charges are kept, by mechanism and sensitivity."""
+"""The largest number of charges in the cache, by mechanism and sensitivity."""
 
 
 class Accounts:

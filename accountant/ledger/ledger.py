@@ -35,13 +35,13 @@ from accountant.rules.scope import ANY, Scope
 from mechanisms import Assumption
 
 _RECENT = 4_096
-"""So many kinds of charges are kept as objects."""
+"""The number of recent kinds of charges that are kept as objects."""
 _BLOCK = 256
-"""So many older ones are packed together."""
+"""The number of older kinds that are packed together."""
 _NAMES = 65_536
-"""Of so many records that paid lately, each name is kept once."""
+"""The number of recent payers with one shared object for each name."""
 _NEVER = -(2**63)
-"""The time of an event that has none."""
+"""The stored time of an event without a time."""
 
 _NO_CHARGE = Charged(0, ())
 _Kind = tuple[Scope, Entry]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 1e9
-"""Seconds that a reservation with a deadline lasts at most: 31 years."""
+"""The longest time to a reservation's deadline, in seconds: 31 years."""
 
 
 class _Reserving(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 from mechanisms.parameters import DPWitnessError
 
 DAY = 86_400_000
-"""Milliseconds."""
+"""The length of a day in milliseconds."""
 
 
 class ClockAhead(DPWitnessError, ValueError):

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 _LOGGER = logging.getLogger("dpwitness.service")
-"""Requests and failures."""
+"""The logger of requests and failures."""
 
 
 class JsonLines(logging.Formatter):

@@ -50,7 +50,7 @@ from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 _AT_ONCE = 1_000
-"""So many entries are written together."""
+"""The number of entries that are written together."""
 _KEPT = 4_096
 """The largest number of kinds of entries with positions kept by object."""
 

@@ -89,7 +89,7 @@ History = Callable[[], Iterable[EntryRow]]
 """Function that reads entries from the first on: those that a fold left, and all after it."""
 
 _ROUNDING = 1e-9
-"""By so much, relative, a charge may be below the one computed now: another version of SciPy rounds otherwise."""
+"""Relative tolerance of a charge below the one computed now: another version of SciPy rounds differently."""
 _FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
 
 

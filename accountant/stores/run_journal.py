@@ -32,7 +32,7 @@ from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from mechanisms import Assumption, AssumptionKind
 
 _KNOWN = 1_024
-"""Texts of so many kinds of entries are kept."""
+"""The number of kinds of entries with cached texts."""
 
 
 class _Lines(Protocol):

@@ -49,7 +49,7 @@ RARE = f"CASE substr(body, 3, 7) {_CASES} ELSE 0 END = 1"
 Index("rare", _ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))
 
 OUTCOME = "(substr(body, 3, 8) = 'answered' OR replace(replace(body, '\"drawn\":', ''), '\"returned\":', '') <> body)"
-"""Entries that end a reservation, or answer a request; few others look so, which name no charge."""
+"""Condition of entries that end a reservation, or answer a request; few others match, and these name no charge."""
 
 OUTCOME_OF = {
     "sqlite": "coalesce(json_extract(body, '$.drawn'), json_extract(body, '$.returned'), "
@@ -90,7 +90,7 @@ RESERVATION = Table(
 
 _OPEN = "state = 'reserved' AND until IS NOT NULL"
 OPEN_WITH_DEADLINE = f"WHERE {_OPEN}"
-"""Finds the reservations that may have to be given back."""
+"""Condition of reservations with a deadline, which may expire."""
 
 Index("deadline", RESERVATION.c.until, sqlite_where=text(_OPEN), postgresql_where=text(_OPEN))
 

@@ -21,7 +21,7 @@ _FLUSH = (  # on a standby there is nothing that is not on the disk of its prima
 _VALUES = re.compile(r"VALUES \([?, ]+\)")
 _TYPES = {int: "bigint", str: "text", bytes: "bytea"}
 _MOST, _KEPT = 15, 5
-"""So many connections of a database are in use at once, and so many of them stay open."""
+"""The largest numbers of connections of a database that are in use at once, and that stay open."""
 
 
 class Session:

@@ -26,7 +26,7 @@ CLIENT_SETTINGS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 25_000,
 }
-"""Of a connection, as libpq has them."""
+"""Settings of a connection, by libpq's names."""
 _SESSION_SETTINGS = {
     "application_name": this_process,
     "default_transaction_isolation": "read committed",

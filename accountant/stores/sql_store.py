@@ -52,7 +52,7 @@ from mechanisms.parameters import ParameterError
 _KEPT = 4_096
 """The largest number of kinds of charges with remembered positions, which bounds the memory."""
 _Task = Callable[[Work], Any]
-"""Something to do in a transaction; it checks first and changes then."""
+"""Task of a transaction: it checks everything first, then changes rows."""
 
 
 class SQLStore(Store):

@@ -30,7 +30,7 @@ from accountant.stores.work import (
 )
 
 _TAIL = 1_000
-"""So many of the last entries are checked when a store is opened."""
+"""The number of last entries that are checked when a store is opened."""
 
 
 @dataclass(frozen=True)

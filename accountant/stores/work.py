@@ -122,7 +122,7 @@ class Work(State):
         self._relabelled: set[int] = set()
         self._entries: list[tuple[int, str, bytes]] = []
         self.numbers = iter(()) if self._database.sqlite and not self.is_the_one else numbers
-        """Those of new accounts, that are this process's own."""
+        """Numbers for new accounts that no other process uses."""
         self._looked_up = False
         self._known: set[str] = set()  # requests that were looked up
         self._stored: set[str] = set()  # and found

@@ -30,7 +30,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 """The result of a block: arrays of numbers by name."""
 
 FORMAT = 1
-"""Of the files; part of every identity."""
+"""The version of the files' format, part of every identity."""
 
 _NAME = re.compile(r"([0-9]+)\.block")
 _LONGEST = 1000  # bytes of the first line

@@ -17,7 +17,7 @@ from algorithms.blocks.identity import identity
 from algorithms.blocks.processes import Processes
 
 Tell = Callable[[float], None]
-"""Called with the share that is done."""
+"""Function that is called with the share done, from 0 to 1."""
 
 _RunBlocks = Callable[[range, Tell], Sequence[Arrays]]
 """Function ``run(numbers, progress)`` that returns the results of adjacent blocks."""

@@ -22,7 +22,7 @@ from mechanisms.parameters import ParameterError
 # Tasks a worker that are in hand at once: no worker waits for the next, and results do not pile up.
 _AHEAD = 2
 MOST_DEATHS = 3
-"""So often a task may be in the hands of workers when one of them dies, before it is given up."""
+"""The number of worker deaths during a task after which it is given up."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     family = "cascade"
     needs_all_arms = "a list is shown for a phase of rounds"
     share: ClassVar[float] = 0.5
-    """By which share of the displays of its least displayed item a list is kept, with level-free indices."""
+    """The length of a list's phase, as a share of its least displayed item's displays, with level-free indices."""
 
     def __init__(
         self, structure: RankedLists, gate: Gate, noise: NoiseTail, horizon: int | None, index: _ListIndex

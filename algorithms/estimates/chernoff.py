@@ -207,7 +207,7 @@ def _chernoff_exponent(
 _SECTION_STEPS = 18
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 SHORTFALL = 2e-4
-"""Above ``_GOLDEN^_SECTION_STEPS``: by which share of the means' distance their separation is computed for less."""
+"""Share of the means' distance that the computed separation may miss; above ``_GOLDEN^_SECTION_STEPS``."""
 
 
 def chernoff_separation(

@@ -23,7 +23,7 @@ from mechanisms.parameters import ParameterError, finite_nonnegative, whole_numb
 Rewards = Literal["gaussian", "signs"]
 
 LONGEST_UNIT = 1.0 + 1e-9
-"""The length that a vector of length 1 may have in floating point."""
+"""The largest computed length of a vector of length 1."""
 
 
 @dataclass(frozen=True, eq=False)

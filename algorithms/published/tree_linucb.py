@@ -56,7 +56,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.regression_moments import MOST_WEIGHT
 
 SQUARED_NORM = 2.0
-"""L~^2: of actions in the unit ball with their rewards in [-1, 1]."""
+"""L~^2, the squared norm of an action in the unit ball with its reward in [-1, 1]."""
 _REWARD_NOISE = 1.0  # sigma
 
 

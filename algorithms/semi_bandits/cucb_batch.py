@@ -33,7 +33,7 @@ from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 UNKNOWN_HORIZON = 100_000
-"""T of the number of arms that are fed, where it is not known."""
+"""The horizon T that sets the number of fed arms where none is known."""
 
 
 class LevelFreeLearner(HorizonLearner[StructureType]):
@@ -57,7 +57,7 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
     falling: ClassVar[float] = 1.5
     """After j releases the share is ``falling / j``, if that is more."""
     uncounted: ClassVar[float] = UNCOUNTED
-    """c of the indices."""
+    """The constant c of the indices (`algorithms.estimates.level_free`)."""
     batches: GrowingBatches
     """The growing batches of each arm that are released; a class makes its own."""
 

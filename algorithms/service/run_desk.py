@@ -47,7 +47,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 
 _ROUNDING = 1e-9
-"""By which a vector of length 1 may be longer: it is shortened."""
+"""The largest excess of a vector's length over 1 that is shortened and not refused."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ volume = sp.Symbol("v", positive=True)
 
 Values = Mapping[sp.Symbol, float]
 Definitions = tuple[tuple[sp.Symbol, sp.Expr], ...]
-"""Abbreviations of formulas, each in those that come later."""
+"""Abbreviations with their formulas, each of which may use later ones."""
 Radius = Callable[[FloatArray, FloatArray, float | FloatArray], FloatArray]
 _ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
 

@@ -107,7 +107,7 @@ def problem_gaps(problem: Problem) -> Gaps:
 
 
 _found: WeakKeyDictionary[Problem, tuple[bytes, Gaps]] = WeakKeyDictionary()
-"""Gaps by problem, with the means that they are of: a search for a horizon asks for them dozens of times."""
+"""Cached gaps by problem, with its means: a search for a horizon needs them dozens of times."""
 
 
 def _any_gaps(problem: Problem) -> Gaps:

@@ -384,7 +384,7 @@ _bits = (
     (g, 1 + 2**q * sp.exp(-epsilon) / (1 - sp.exp(-epsilon))),
 )
 _THETAS = tuple(np.linspace(0.05, 0.9, 35).tolist())
-"""Those among which the one of the least bound is taken."""
+"""Values of theta, of which the one with the least bound is taken."""
 
 
 def _exchanged(instance: Instance) -> bool:

@@ -15,7 +15,7 @@ from mechanisms.profile import BoundedCurve, PrivacyProfile
 from mechanisms.rounding import either_up
 
 _LARGEST_TABLE = 1_000_000
-"""Numbers held at once."""
+"""The largest number of entries held at once."""
 
 
 @dataclass(frozen=True)

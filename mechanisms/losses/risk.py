@@ -41,7 +41,7 @@ _FAR = 40.0
 _LEAST_RATE = 1e-300
 """The smallest false positive rate: up to its inverse, and e^ε beside it, all is a float."""
 _WIDTH = 1e-7
-"""Of the intervals of δ, aimed at: the chords cost as much."""
+"""The target width of intervals of δ: the chords lose as much."""
 
 _DeltaCurve = Callable[[float], Enclosure | Bound]
 """δ at every real ε, in one direction."""

@@ -33,7 +33,7 @@ from mechanisms.subsampled import OneDirection
 _ENOUGH = 3.0
 """A contour this many times wider than the width aimed at is good enough, as in `ComposedLoss`."""
 _WORSE = 1.5
-"""And one that is not much wider than it was when it was planned."""
+"""A contour at most this many times wider than it was when planned is good enough, too."""
 _GROWN = 2.0
 """When the number of releases has grown by this factor, a contour with fewer nodes, or a better tilt, may do."""
 _FEW = 16

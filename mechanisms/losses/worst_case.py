@@ -33,11 +33,11 @@ from mechanisms.deadline import check_time
 from mechanisms.privacy_loss import ROUNDING
 
 _MOST_WORK = 3e7
-"""Grid points, times cells, times releases: half a second."""
+"""The largest product of grid points, cells and releases: half a second."""
 _MOST_CELLS = 80
 _LEAST_CELLS = 6
 _LEAST_SIZE = 1e-6
-"""Of losses in less rounding is as much as the curve."""
+"""The least interval of losses: in a smaller one the rounding is as large as the curve."""
 
 
 def bounded_range_curve(size: float, count: int, right: float) -> tuple[FloatArray, FloatArray] | None:

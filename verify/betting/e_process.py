@@ -38,10 +38,10 @@ from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
 
 LARGEST_SHARE = 0.98
-"""Of the stake that one draw could lose in full: no draw takes more than 98 % of the wealth."""
+"""Share of the stake that one draw could lose in full: no draw takes more than 98 % of the wealth."""
 
 LONGEST_SHARE = 0.7
-"""Of the wealth, that is staked for all draws that are to come; the rest for shorter horizons."""
+"""Share of the wealth that is staked for the whole horizon; the rest is for shorter ones."""
 
 _UNSEEN = np.array([0.25, 0.5, 0.25, 0.25])  # of each outcome, added to the counts
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NARROWEST, _USUAL = 20, 80  # columns
 
 Writer = Callable[[Path], None]
-"""Writes a result to a file."""
+"""Function that writes a result to a file."""
 
 
 @contextmanager

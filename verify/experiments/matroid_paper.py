@@ -87,7 +87,7 @@ def _published(
 _ucb = partial(_published, "dpucb-mat")
 _ts = partial(_published, "dpts-mat", colour=1)
 _certified = partial(over_rounds, "CUCB certified", "CUCB on batches", "cucb-batch", epsilon=2.0, colour=2)
-"""The line of the certified learner that takes their place."""
+"""The line of the certified learner that replaces the paper's."""
 
 
 def _baseline(learner: str, size: Size, **further: Any) -> FigureLine:

@@ -32,7 +32,7 @@ from verify.outputs.read_outputs import read_outputs
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 
 _Run = Callable[[Data, Recorder | Replay], Any]
-"""Runs the function on data and a gate; its output as a value that can be compared."""
+"""Function that runs the subject on data and a gate, and returns its output as a value that can be compared."""
 
 _LOSES_ITS_MEANING = frozenset({FindingKind.MORE_CALLS, FindingKind.FEWER_CALLS, FindingKind.SHAPE})
 _REPLAYED = 6  # pairs on which runs are recorded and replayed

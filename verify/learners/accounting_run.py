@@ -53,7 +53,7 @@ from verify.proof_checker import claim_as_data
 from verify.sampling.evidence import Evidence
 
 Play = Callable[[Any, Accountant], Iterable[object]]
-"""Lets a learner play on its gate, one step at a time."""
+"""Function that lets a learner play on its gate, one step at a time."""
 
 _KINDS: tuple[tuple[type[Refusal], FindingKind], ...] = (
     (RawRead, FindingKind.RAW_READ),

@@ -52,7 +52,7 @@ RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value, View.SHUFFL
 _Gate = TypeVar("_Gate", bound=Coupled)
 
 PlayPairs = Callable[[Any, Coupled, Sequence[int]], Iterable[object]]
-"""Lets a learner play on D, beside it the neighbours of these numbers, one step at a time."""
+"""Function that lets a learner play on D, beside the neighbours of these numbers, one step at a time."""
 
 
 @dataclass(frozen=True, eq=False)

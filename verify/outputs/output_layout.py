@@ -162,7 +162,7 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
 
 
 _GetWords = Callable[[Readings], Words | None]
-"""Returns words of outputs; None if no output has any."""
+"""Function that returns the words of outputs; None if no output has any."""
 
 
 def _of_words(

@@ -42,10 +42,10 @@ _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
 HAIR = 1e-5
-"""Relative: by so much an index may be off that is found by other steps than the theorem's."""
+"""Relative tolerance of an index that is computed by other steps than the theorem's."""
 
 WHOLE, ONE_BY_ONE = 1_000, 20_000
-"""Rounds of a run that are played one by one: of learners that hold their actions, which go on by phases; of others."""
+"""Rounds that are played one by one: for learners that hold their actions, which then go by phases; for others."""
 
 _STALE, _FEW = 1.5, 8.0
 _TESTS = 3  # noise, estimates, good event

@@ -26,7 +26,7 @@ from verify.regret_claims.speaking_instances import StatedBound, smallest_horizo
 
 _Variable = Literal["epsilon", "gap", "size", "arms"]
 VARIABLES: tuple[str, ...] = get_args(_Variable)
-"""epsilon; the gap between arms; K of K + 1 arms; one of so many arms."""
+"""The variables: epsilon; the gap between arms; K, of K + 1 arms; the number of arms, one played at a time."""
 
 _RESAMPLED, _COVERED = 2000, 0.99
 _LONGEST = {False: 1 << 15, True: 1 << 30}  # rounds; of learners that hold their actions

@@ -35,7 +35,7 @@ class SubjectKind(StrEnum):
 
 
 BLACK_BOXES = frozenset({SubjectKind.BANDIT, SubjectKind.FUNCTION})
-"""Of these nothing can be proved."""
+"""The kinds of subjects for which there is no proof."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from verify.bandits.calling.bandit_construction import known_role
 _SelfPlay = str | Callable[[Any], Any]
 """The method with which a bandit plays by itself, by its name, or a function of the bandit."""
 Reward = Callable[[int, int], float]
-"""From the round and the arm to the reward."""
+"""Function from the round and the arm to the reward."""
 
 _LENGTH = frozenset({"steps", "n", "iterations"})  # beside the names that a constructor's rounds have
 
