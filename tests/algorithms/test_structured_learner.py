@@ -1,4 +1,4 @@
-"""What goes wrong in a production loop is said plainly, before any privacy is spent."""
+"""Mistakes in a production loop are reported plainly, before any privacy is spent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subject's process says is checked, and what can be proved is proved by the process that was asked."""
+"""Data from a subject's process are checked, and proofs are made by the process that was asked."""
 
 from __future__ import annotations
 

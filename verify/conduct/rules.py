@@ -1,4 +1,4 @@
-"""Rules for the values of options. Every refusal is a `ValueError` with the message ``name=value: rule``."""
+"""Rules for the values of options. Every refusal is a `ValueError` with the message ``name = value: rule``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a learner is shown: private, of its own gate, and from a domain that lies in its own."""
+"""Feedback to a learner must be private, of its own gate, and in a domain within its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ledgers in JSON become as stores."""
+"""The import of ledgers in JSON into stores."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What records are called changes, and nobody has spent less."""
+"""Records are renamed in a store, and nobody's spent amount falls."""
 
 from __future__ import annotations
 

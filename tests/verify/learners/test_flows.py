@@ -1,4 +1,4 @@
-"""What flows around the gate in production, late or rarely; charges that depend on releases; the view tested."""
+"""Data flow around the gate, in production, late or rarely; charges that depend on releases; the view tested."""
 
 from collections import UserDict
 from pathlib import Path
