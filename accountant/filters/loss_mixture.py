@@ -9,8 +9,8 @@ w_α declared in advance with sum 1. Write φ(L) = δ Σ w_α exp((α-1)(L - D_�
   least such ε is the maximum of L + ln(1 - φ(L)), a concave function, where φ + φ′ = δ Σ α w_α exp(...) = 1. With one
   order it is the ε of Canonne, Kamath & Steinke 2020, Proposition 12.
 
-Whichever order is the best one in the end may depend on what was released: each term alone is what a union bound over
-orders at shares w_α δ would use, and the sum is larger.
+The order that is the best one in the end may depend on the releases: each term alone is the one of a union bound over
+orders at shares w_α δ, and the sum is larger.
 """
 
 from __future__ import annotations

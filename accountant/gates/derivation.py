@@ -1,9 +1,9 @@
 """Derivations of private values: the domain that a record entered through, each map, and the number of its terms.
 
 A derivation has the domain of one record's value after each step, so that an independent checker can compute how far
-the record moves the released value (`verify.certificates`). It keeps only what that depends on: of `Choose` how often
-each coordinate is chosen, not which ones, of `Above` no threshold. Where a step has no rule, or a domain is not known,
-there is no derivation.
+the record moves the released value (`verify.certificates`). It keeps only parameters that this distance depends on: of
+`Choose` how often each coordinate is chosen, not which ones, of `Above` no threshold. Where a step has no rule, or a
+domain is not known, there is no derivation.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class Influence:
         """Return the influence on the product with public factors, one a coordinate."""
         sizes, way = list(map(abs, factors)), self.derivation
         largest = max(sizes, default=0.0)
-        # Nobody moves 0 times a value.
+        # No record moves 0 times a value.
         moving = [(i, x) for i, x in enumerate(factors) if self.widths[i] > 0 and x]
         if way is not None:
             way = way.choose(tuple(i for i, _ in moving))

@@ -62,8 +62,8 @@ def excess(moved: npt.NDArray[np.float64], limit: Sensitivity) -> tuple[npt.NDAr
 def with_rounding(moved: Sensitivity, further: float, calibrated: Sensitivity, place: Place) -> Sensitivity:
     """Return the sensitivity that a record is charged for when floating point may move it further.
 
-    Where the mechanism is calibrated for it, that is all of the movement, hence an upper bound. Else it is what the
-    mechanism is calibrated for, which the movement exceeds by `ROUNDING_SHARE` at most.
+    Where the mechanism is calibrated for the whole movement, it is that, hence an upper bound. Else it is the
+    mechanism's own sensitivity, which the movement exceeds by `ROUNDING_SHARE` at most.
 
     Parameters
     ----------

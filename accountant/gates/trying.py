@@ -82,7 +82,7 @@ def _call(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArr
     try:
         with np.errstate(all="ignore"):
             return np.array(function(values.copy()), dtype=np.float64)
-    except Exception:  # whatever a user's function raises
+    except Exception:  # a user's function may raise anything
         return None
 
 

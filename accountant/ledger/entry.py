@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     sensitivity
         How far each of the records can move the released value; None for a declassification.
     charge
-        What each of the records pays, in the currency of the ledger's composition theorem.
+        The price that each of the records pays, in the currency of the ledger's composition theorem.
     records
         The records that pay.
     where

@@ -40,7 +40,7 @@ class _RuleCount:
     days
         The amounts charged, by day since 1970.
     held
-        Open reservations, by position: they count whatever the day.
+        Open reservations, by position: they count on every day.
     """
 
     days: Mapping[int, Vector] = field(default_factory=dict)
@@ -174,8 +174,8 @@ class Limits:
         """Return the indices of the rules that count charges of a scope: the only place that decides this.
 
         Where some rule names purposes, every charge has to be for one that is named, so that a misspelled purpose has
-        no account of its own; and so for tenants. A rule that names both permits the two together. What was charged
-        before the rules were made (not `strict`) needs no permission.
+        no account of its own; and so for tenants. A rule that names both permits the two together. Charges from before
+        the rules (not `strict`) need no permission.
 
         Raises
         ------

@@ -287,7 +287,7 @@ class _Guard:
             words = "it took too long: a charge may have been made; ask again with the same request"
             await _refusal(ServiceProblem(503, "too-slow", words), scope)(scope, receive, send_with_headers)
         seconds = time.monotonic() - began
-        route, kind = scope.get(_ROUTE, "unknown"), scope.get(_KIND)  # not what a client made up
+        route, kind = scope.get(_ROUTE, "unknown"), scope.get(_KIND)  # never a text of the client's
         self._metrics.count_request(route, status, kind, seconds)
         facts: dict[str, Any] = {"id": identity, "key": scope.get(_CLIENT), "route": route, "status": status}
         level = logging.WARNING if kind is not None else logging.INFO
