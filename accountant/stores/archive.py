@@ -25,7 +25,7 @@ class _Archive:
     Attributes
     ----------
     replay
-        What they lead to.
+        The state after them.
     beginning
         The fold before, with which they begin; None if they begin at the first.
     rows

@@ -34,7 +34,7 @@ def parse_entry(text: str) -> Any:
     Raises
     ------
     ParameterError
-        If it is not JSON, or something stands around it.
+        If it is not JSON, or has other text before or after it.
     """
     try:
         body, end = _scan(text, 0)

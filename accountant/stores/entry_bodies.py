@@ -39,11 +39,11 @@ def charge_body(
     event
         The charge.
     at
-        When, here.
+        The time of the charge in this store.
     paid
         Kinds of entries, by position, each with the accounts that paid it.
     opened
-        New accounts, each with what it is committed to.
+        New accounts, each with its commitment to a name.
     source
         The digest of the ledger that it was imported from, if it was.
     """

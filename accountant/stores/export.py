@@ -102,13 +102,13 @@ class _EntriesInMemory:
         self._position = 0
         self._hash = START
         self._at = ledger.begun
-        self._now = wall()  # of events whose time nobody noted
+        self._now = wall()  # of events without a recorded time
         self._lines: list[str] = []
         self._accounts: dict[RecordId, int] = {}  # numbers, in order from 1
         self._salts = bytearray()
         self._opened: list[tuple[int, str]] = []
-        self._kinds: dict[tuple[Any, ...], tuple[int, Entry]] = {}  # by ids of what the entry keeps alive
-        self._charges: dict[int, int] = {}  # where reservations stand
+        self._kinds: dict[tuple[Any, ...], tuple[int, Entry]] = {}  # by ids of objects that the entry keeps alive
+        self._charges: dict[int, int] = {}  # positions of reservations
         self._requests: dict[str, int] = {}
 
     def parts(self, assumptions: Sequence[Assumption], closed: tuple[str, Place] | None) -> Iterator[str]:

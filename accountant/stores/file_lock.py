@@ -103,13 +103,13 @@ class Turns:
         Parameters
         ----------
         wait
-            How many seconds. The lock of a process that hangs is never taken from it: it may be in the middle of a
-            write.
+            The longest time to wait, in seconds. The lock of a process that hangs is never taken from it: it may be in
+            the middle of a write.
 
         Raises
         ------
         InUse
-            If somebody else has it for so long; the message names the file and the process.
+            If another holder keeps it for so long; the message names the file and the process.
         OSError
             If the file cannot be opened, or the system or its file system has no locks.
         """
@@ -149,13 +149,13 @@ def one_at_a_time(path: str, wait: float = LONGEST_WAIT) -> Iterator[None]:
 class FileLock(_Lock):
     """A lock from its making to `release`, to the end of the process, or until it is forgotten.
 
-    The operating system holds it (``flock``), not the file: what stays behind locks nothing. A forked child does not
-    share it.
+    The operating system holds it (``flock``), not the file: a file that stays behind locks nothing. A forked child does
+    not share it.
 
     Parameters
     ----------
     path
-        The file, made if it does not exist; it says who holds the lock.
+        The file, made if it does not exist; its content names the holder of the lock.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def this_process() -> str:
 
 
 def _described(written: bytes) -> str:
-    holder = written.decode(errors="replace").strip("\0 \n")  # zeros: what a power cut leaves
+    holder = written.decode(errors="replace").strip("\0 \n")  # zeros, as after a power cut
     if f"{holder} ".startswith(f"{this_process()} "):
         return f"this process, in another object ({holder})"
     return holder or "another process"

@@ -25,15 +25,15 @@ class Fold:
     Attributes
     ----------
     position
-        Where it stands.
+        The position of its entry.
     text
-        The entry.
+        Its entry.
     after
-        The last entry that it stands for: verification begins after it.
+        The last entry that it replaces: verification begins after it.
     hash
-        The hash of that.
+        The hash of that entry.
     parts
-        How many entries after this one belong to it.
+        The number of entries after this one that belong to it.
     """
 
     position: int
@@ -102,7 +102,7 @@ class Beginning:
         Raises
         ------
         LedgerDamaged
-            If the fold is not what was written.
+            If the fold was changed after it was written.
         """
         rows = [(position, text, entry_hash(b"", text)) for position, text in self.left]
         return _begun_at(history, self.fold, self.parts, rows)
@@ -137,7 +137,7 @@ def begin_replay(session: Session, history: History | None = None) -> ReplayedEn
     Raises
     ------
     LedgerDamaged
-        If a fold is not what was written.
+        If a fold was changed after it was written.
     """
     fold = last_fold(session)
     again = partial(rows_after, session, 0) if history is None else history

@@ -178,7 +178,7 @@ class Names:
     Parameters
     ----------
     check
-        What the store says of its key; None if it has none, and holds names as they are.
+        The store's check value of its key; None if it has no key, and holds plain names.
     key
         Its key, if it is at hand.
     """

@@ -31,11 +31,11 @@ class Payments:
         Parameters
         ----------
         position
-            Where it stands.
+            Its position in the store.
         paid
             Kinds, by position, each with the accounts that paid it.
         scope
-            What for.
+            Its purpose and tenant.
         """
         number = self._numbers.get(scope)
         if number is None:
