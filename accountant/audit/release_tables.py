@@ -301,9 +301,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             base = kind.profile(given, sensitivity_at(given), needed)
             known = needed is relation or has_pair(base)
         except ParameterError:
-            base = kind.profile(
-                given, sensitivity_at(given), relation
-            )  # which refuses the invalid ones
+            base = kind.profile(given, sensitivity_at(given), relation)  # which refuses the invalid ones
             known = False
         if not known:
             raise ParameterError(

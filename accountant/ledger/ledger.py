@@ -302,7 +302,7 @@ class Ledger(State, Store):
         """Yield the charges that were made together, without reservations that were given back."""
         others = self.events.other_events()
         returned = {each.position for each in others if isinstance(each, Settlement) and each.returned}
-        for event in self.events:  # only these: after an interruption (Ctrl-C) derived state may be a step behind
+        for event in self.events:  # alone: interrupted (Ctrl-C), derived state may be a step behind
             if isinstance(event, Charged) and event.position not in returned:
                 yield event
 

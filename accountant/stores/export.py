@@ -107,7 +107,7 @@ class _EntriesInMemory:
         self._accounts: dict[RecordId, int] = {}  # numbers, in order from 1
         self._salts = bytearray()
         self._opened: list[tuple[int, str]] = []
-        self._kinds: dict[tuple[Any, ...], tuple[int, Entry]] = {}  # by ids of objects that the entry keeps alive
+        self._kinds: dict[tuple[Any, ...], tuple[int, Entry]] = {}  # by ids of objects in the entry
         self._charges: dict[int, int] = {}  # positions of reservations
         self._requests: dict[str, int] = {}
 

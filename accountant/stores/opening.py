@@ -48,8 +48,8 @@ def open_store(
 ) -> SQLStore:
     """Open a store to spend from, or make it.
 
-    The parts that spending depends on are checked first (`look_over`), in a time that does not grow with the number of
-    entries: terms, the end of the chain, the anchor, and accounts when they are read. `SQLStore.verify` checks all.
+    The parts that spending depends on are checked first (`look_over`), without reading all entries: terms, the end of
+    the chain, the anchor, and accounts when they are read. `SQLStore.verify` checks everything.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The journal of a run: its charges between two saves, written ahead of the draws that they pay for.
 
-Each line is JSON: what happened in the ledger, after which save, and a digest of it and of the line before. It is in
-the system's hands when the draw returns, so that no end of the process loses it; it is not waited for the disk, so that
-the end of the system may lose what was charged since the last save.
+Each line is JSON: an event of the ledger, the number of the save before it, and a digest of it and of the line before.
+The operating system has it when the draw returns, so that no end of the process loses it; the draw does not wait for
+the disk, so that a crash of the system may lose the charges since the last save.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _FileLines:
         return end + len(data)
 
     def read_lines(self) -> list[tuple[str, int]]:
-        lines = self._path.read_bytes().split(b"\n")[:-1]  # what has no end was never drawn for
+        lines = self._path.read_bytes().split(b"\n")[:-1]  # for a line without an end nothing was drawn
         ends = itertools.accumulate(len(line) + 1 for line in lines)
         return [(line.decode("ascii", "replace"), end) for line, end in zip(lines, ends, strict=True)]
 
@@ -164,7 +164,7 @@ class RunJournal:
         Raises
         ------
         LedgerDamaged
-            If a line is not what was written.
+            If a line was changed after it was written.
         StoreMoved
             If the store is of an earlier save than these lines.
         """
@@ -298,7 +298,7 @@ class RunJournal:
         if len(self._kinds) >= _KNOWN:
             self._kinds.clear()
         text = json.dumps(entry_terms(entry))
-        self._kinds[key] = entry, text  # the entry keeps what the ids are of
+        self._kinds[key] = entry, text  # the entry keeps the objects of the ids alive
         return text
 
     def close(self) -> None:

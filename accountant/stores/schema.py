@@ -1,9 +1,9 @@
 """The tables of a store: the chained log of entries, and the totals that a charge reads in place of it.
 
 `entry` is the ledger. Everything else follows from it (`accountant/stores/replayed_entries.py` says how, and
-compares), but for salts and names of records, which entries are committed to, and answers to requests, which were
-released. Rows on which spending rests carry a digest of themselves (`accountant.stores.chain.row_digest`): who reads
-one need not read the entries to see that it was damaged.
+compares), but for salts and names of records, to which entries are committed, and answers to requests, which were
+released. Rows that spending depends on carry a digest of themselves (`accountant.stores.chain.row_digest`): damage of a
+row shows without reading the entries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ METADATA = MetaData()
 STORE = Table(
     "store",
     METADATA,
-    Column("id", Integer, primary_key=True),  # one row, 1: whoever writes has it locked
+    Column("id", Integer, primary_key=True),  # one row, 1, which writers lock
     Column("version", Integer, nullable=False),
     Column("instance", Text, nullable=False),
     Column("epoch", Integer, nullable=False),
@@ -28,8 +28,8 @@ STORE = Table(
     Column("closed", Text),
     Column("rules", BigInteger, nullable=False),  # the entry that has those in force; 0 without
     Column("clock", BigInteger, nullable=False),  # of the last charge, where a rule looks at the time
-    Column("drift", BigInteger, nullable=False),  # by how much it may have run ahead unseen
-    Column("witness", Text),  # what a running clock of the machine said then
+    Column("drift", BigInteger, nullable=False),  # its largest unnoticed advance
+    Column("witness", Text),  # the machine's monotonic clock at that time
     Column("digest", LargeBinary, nullable=False),
 )
 
@@ -134,7 +134,7 @@ REQUEST = Table(
     METADATA,
     Column("key", Text, primary_key=True),
     Column("position", BigInteger, nullable=False),
-    Column("stamped", BigInteger, nullable=False),  # when what is shown was charged, or drawn later
+    Column("stamped", BigInteger, nullable=False),  # when the answer was charged, or drawn later
     Column("answered", Text),  # the digest of the answer, which may be erased
     Column("answer", LargeBinary),
     sqlite_with_rowid=False,

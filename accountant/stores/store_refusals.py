@@ -15,7 +15,7 @@ class InUse(StoreRefused):
     Attributes
     ----------
     holder
-        Who has it open, as far as it is known.
+        The process that has it open, if it is known.
     """
 
     def __init__(self, message: str, holder: str = "another process") -> None:

@@ -48,7 +48,7 @@ class Verified:
     reserved
         Positions of open reservations.
     replay
-        What the entries lead to.
+        The state after all entries.
     """
 
     entries: int
@@ -67,7 +67,7 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
     LedgerDamaged
         Naming the first entry that does not fit, or the table.
     StoreMoved
-        If the store does not hold what its anchor names.
+        If the store does not have the entry that its anchor names.
     """
     with verifying(database, anchor) as (_, found):
         return found
@@ -213,7 +213,7 @@ def check_anchor(name: str, mark: Mark, instance: str, epoch: int, position: int
     Raises
     ------
     StoreMoved
-        With what is missing.
+        If it is; the message has the missing entries.
     """
     if mark.instance != instance:
         raise StoreMoved(f"{name}: is another store than its anchor's")
@@ -233,7 +233,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     Raises
     ------
     LedgerDamaged
-        Naming what does not fit.
+        If a table differs; the message names it.
     """
     _compare_store(replay, session)
     count, mass = 0, 0
