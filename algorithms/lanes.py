@@ -57,7 +57,7 @@ def gather(array: _AnyArray, index: IntArray) -> _AnyArray:
 def lookup(vector: _AnyArray, index: IntArray) -> _AnyArray:
     """Read one vector, the same for all lanes, at every lane's indices: ``vector[index]``, 0 at padding."""
     values = vector.take(index)
-    # Padding stands at the end of a row, so the last column shows whether there is any.
+    # Padding is at the end of a row, so the last column shows whether there is any.
     if index.size and index[:, -1].min() < 0:
         values[index < 0] = 0
     return values

@@ -162,7 +162,7 @@ def checked_action(learner: Learner, problem: Problem, lanes: int) -> IntArray:
         shown = check_choice(chosen, lanes, structure, "act")
     except ProblemError as error:
         raise ActionError(str(error), place_of_act(learner)) from None
-    # Of structures that cannot say what their super arms are: who plays others must not be seen to win by that.
+    # For structures that cannot check their super arms: a learner must not seem to win by playing others.
     most = float(getattr(problem, "optimum", math.inf))
     earned = np.asarray(problem.expected_reward(shown))
     if (earned > most + _ROUNDING * max(1.0, abs(most))).any():

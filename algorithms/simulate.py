@@ -113,7 +113,7 @@ def simulate(
     build
         Makes a learner on a gate.
     problem
-        What is played.
+        The problem to play.
     horizon
         Rounds per run.
     runs

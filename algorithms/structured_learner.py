@@ -243,7 +243,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         Parameters
         ----------
         available
-            As for `act`, also what is raised.
+            As for `act`, with the same errors.
         """
         return self.waiting.issue(self._checked_choice(available))
 
@@ -318,7 +318,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
                 raise ParameterError(f"rounds: {type(self).__name__} learns from one round at a time")
             check_feedback(self.gate, feedback, self.feedback_domain, rounds=rounds)
             self.learn(action, feedback, *held)
-        finally:  # whoever is refused is not waited for
+        finally:  # refused records are not waited for
             self.waiting.note_feedback(int(held[0].max()) if held else 1)
 
 

@@ -32,10 +32,10 @@ class Ticket:
     Attributes
     ----------
     word, number
-        A random word, and as its run's how manyth it was handed out. A run that is loaded from an older save hands out
-        its numbers again: the word tells what that save has forgotten.
+        A random word, and its serial number in its run. A run that is loaded from an older save hands out the same
+        numbers again: by the word, tickets issued after that save are recognised.
     action
-        What `act` would have returned, shape (lanes, size).
+        The action that `act` would have returned, shape (lanes, size).
     """
 
     word: str

@@ -94,7 +94,7 @@ class OnePerson:
         """Return the names of rounds in which people take part as often as they ever may: without limit it is one.
 
         With a limit one person comes so often in a row, then two take turns, then three, ...: noise that is wrong in
-        every k-th round meets somebody who comes in all of these.
+        every k-th round meets a person in all of these.
         """
         return _in_turn(1) if self.rounds is None else _in_growing_groups(self.rounds)
 

@@ -1,8 +1,8 @@
 """Results of blocks in a folder, for runs that are stopped, resumed, extended and merged.
 
-``FOLDER/<identity of the work>/<number>.block``, one small file per block, written whole or not at all. Its name says
+``FOLDER/<identity of the work>/<number>.block``, one small file per block, written atomically. Its name contains
 everything that determines it, so folders of several machines may be copied over each other: two files of one name are
-the same. Each says what it is of, with a digest of its contents; no object is ever rebuilt from one.
+equal. Each names its work and has a digest of its contents; no object is ever rebuilt from one.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class _StoredBlocks:
         number, arrays
             The block.
         says
-            The work in words, JSON data: a file beside the blocks tells people what they are of.
+            A description of the work, JSON data, for a file beside the blocks that people can read.
 
         Raises
         ------

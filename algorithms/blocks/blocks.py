@@ -1,7 +1,7 @@
 """Numbered blocks of work, each with its own random numbers: computed anywhere, in any order, and stored.
 
-What a block gives depends on its number and on the work's parameters, the seed among them, and on nothing else. So it
-is the same bit for bit wherever and beside whatever others it was done, and more blocks leave the first as they were.
+The result of a block depends on its number and on the work's parameters, the seed among them, and on nothing else. So
+it is the same bit for bit on any machine and beside any other blocks, and more blocks leave the first ones unchanged.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Blocks:
     Attributes
     ----------
     run
-        Does adjacent blocks together. With all its arguments it is what the blocks are known by.
+        Function that computes adjacent blocks together. With all its arguments it determines the blocks' identity.
     count
-        How many there are: 0, 1, 2, ...
+        The number of blocks: 0, 1, 2, ...
     together
-        The most that are done together, which saves time and changes nothing.
+        The largest number of blocks that are computed together, which saves time and changes no result.
     says
-        The work in words, JSON data.
+        A description of the work, JSON data.
     """
 
     run: _RunBlocks
@@ -51,7 +51,7 @@ class Blocks:
         Raises
         ------
         NoIdentity
-            If a part of it cannot be told from others.
+            If a part of it has no identity.
         """
         return identity((FORMAT, self.run))
 
@@ -97,7 +97,7 @@ def run_blocks(
     workers
         Worker processes (1 does blocks in this one), or an executor.
     store
-        Blocks that are stored there are read, and all others stored as soon as they are done: whoever stops it,
+        Blocks that are stored there are read, and all others are stored as soon as they are done: after an interruption
         the same call goes on.
     progress
         Called with the share of the blocks that is done.
@@ -105,7 +105,7 @@ def run_blocks(
     Raises
     ------
     DamagedBlock, NoIdentity
-        If a stored block is not what its name says, or a work cannot be told from others.
+        If a stored block does not match its name, or a work has no identity.
     """
     where = Processes(workers) if isinstance(workers, int) else workers
     kept = [None if store is None else store.stored_blocks(work.identity) for work in works]

@@ -136,7 +136,7 @@ class _ValueDigest:
         try:
             own = copyreg.dispatch_table.get(type(value))
             reduced = value.__reduce_ex__(4) if own is None else own(value)
-        except Exception as error:  # whatever a user's object raises
+        except Exception as error:  # a user's object may raise anything
             raise NoIdentity(f"{type(value).__qualname__}: cannot be told from others ({error})") from None
         if isinstance(reduced, str):
             self.modules.add(type(value).__module__)

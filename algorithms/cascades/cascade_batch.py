@@ -263,7 +263,7 @@ class CascadeUCBBatchGaussian(_CentralPhases):
 class CascadeUCBBatchShuffle(_PhaseLearner):
     """`CascadeUCBBatch` on shuffled bits of users: exactly (epsilon, delta), and no server is trusted.
 
-    A click is g ones among the random bits of its position, and what the shuffler leaves of a phase has the noise of
+    A click is g ones among the random bits of its position, and the shuffled counts of a phase have the noise of
     `CascadeUCBBatchGaussian` and a tenth more, at most. Two click vectors differ in two counts, however many positions
     there are.
 

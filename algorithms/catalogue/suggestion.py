@@ -40,15 +40,15 @@ class Suggestion:
     Attributes
     ----------
     name
-        As registered: what ``dpwitness list`` shows.
+        The registered name, which ``dpwitness list`` shows.
     why
-        A sentence.
+        The reason, a sentence.
     bound
         Its regret theorem at the problem, or None where it has none there.
     trivial
         The regret of the worst play, which a bound may exceed; None where there is no bound.
     needs_horizon
-        Why it must be told how many rounds there will be; empty if it need not.
+        The reason why it needs a horizon; empty if it needs none.
     """
 
     name: str
@@ -75,10 +75,10 @@ def suggest(
     Parameters
     ----------
     problem
-        What is to be played.
+        The problem to be played.
     trust
-        Who sees raw data: "central", a server that is trusted; "local", nobody but the user; "shuffle", nobody, and
-        messages are shuffled; "none" for no privacy.
+        The party that sees raw data: "central", a trusted server; "local", no one but the user; "shuffle", the same,
+        and messages are shuffled; "none" for no privacy.
     epsilon, delta
         The privacy of one record; linear and contextual learners need a delta above 0.
     horizon

@@ -1,7 +1,7 @@
 """The tickets of a run that wait for feedback, with their age, and the withdrawal of old ones.
 
-What is kept of a ticket when it is handed out: whose it is, which client asked, what its device is asked (None under
-central trust), and the time, in milliseconds since 1970 by the clock of the machine.
+A run keeps of each ticket its record, the client that asked, the question to the record's device (None under central
+trust), and the time, in milliseconds since 1970 by the clock of the machine.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class OpenTicket:
     name, arms
         Of the ticket, and of its action.
     handed_out
-        What is known beside; None if it was handed out in Python.
+        Its stored data; None if it was handed out in Python.
     """
 
     name: str
@@ -120,8 +120,8 @@ def open_tickets(run: Run, kept: Kept, most: int | None = None) -> list[OpenTick
 def withdraw_older(run: Run, kept: Kept, age: int) -> list[str]:
     """Withdraw the open tickets that were handed out so many milliseconds ago, or earlier; return their names.
 
-    Those of which no time is known stay open. Which feedback is lost follows from times alone, not from data. What was
-    charged stays charged: handing out charges nothing, and feedback that was observed is no open ticket any more.
+    Tickets without a known time stay open. The lost feedback is chosen by times alone, not by data. No charge changes:
+    a new ticket charges nothing, and an observed one is not open any more.
     """
     now, gone = clock.wall(), list[str]()
     for ticket in run.learner.waiting.tickets.values():

@@ -105,7 +105,7 @@ def chernoff_upper(
     exponent
         x; one, or one of each.
     above
-        How many further noises stand in E.
+        The number of further noises in E.
     """
     upper = start.copy()
     # Where the Gaussian tail of the largest variance (n/4 for the values, the proxy for each noise) reaches x.
@@ -133,7 +133,7 @@ def chernoff_upper(
 _EXPONENT_STEPS = 24
 _HALVINGS = 60
 _CLOSE = 1e-9  # of the exponent, and as much absolutely
-_SETTLED = 1e-9  # of s: after so short a Newton step the next one is below what floats tell apart
+_SETTLED = 1e-9  # of s: after so short a Newton step the next one is below float resolution
 
 
 def _chernoff_exponent(

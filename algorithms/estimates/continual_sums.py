@@ -6,7 +6,7 @@ node; they work on streams of raw numbers.)
 
 Under an accountant a record is refused before anything changes if it could not pay for all the releases that it would
 be part of, now and later, or still waits for one of them. Should a record spend that budget elsewhere meanwhile, the
-release of a node fails: then the counter starts afresh, and what came before is lost.
+release of a node fails: then the counter starts afresh, and the earlier increments are lost.
 """
 
 from __future__ import annotations

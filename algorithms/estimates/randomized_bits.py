@@ -42,9 +42,9 @@ class RandomizedBits:
     @property
     def mechanism(self) -> Mechanism:
         """Mechanism of the next user's message about numbers in [0, 1], in each lane; its output is a category."""
-        # The rounding needs no secrecy: for every threshold the bit is a function of the value. The threshold of a user
-        # who was refused serves the next one, and the law of both stays: it is drawn without data, and whether somebody
-        # is refused depends on accounts alone, not on it.
+        # The rounding needs no secrecy: for every threshold the bit is a function of the value. The threshold of a
+        # refused user serves the next one, and the law of both stays: it is drawn without data, and a refusal depends
+        # on accounts alone, not on it.
         if self._threshold is None:
             self._threshold = self._gate.random.random((self._gate.lanes, self.many))
         rounded = Above(self._threshold)

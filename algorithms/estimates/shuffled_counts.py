@@ -79,7 +79,7 @@ class ShuffledCounts:
     moved: int = 1
 
     def __post_init__(self) -> None:
-        # Whatever is built on counts is refused here, not at a batch that turns out to take too many bits.
+        # Impossible counts are refused here, not at a later batch that turns out to take too many bits.
         sigma = _central_sigma(self.epsilon, self.delta, self.moved)
         if sigma > _LARGEST_SIGMA:
             raise ParameterError(

@@ -37,7 +37,7 @@ class Hedge(HorizonLearner[Experts]):
     Attributes
     ----------
     weights
-        Shape (lanes, experts), of sum 1: who combines experts rather than follow one uses these.
+        The weights of the experts, shape (lanes, experts), of sum 1: for uses that mix experts rather than follow one.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class DPHedge(Hedge):
 
     Expected regret to the best expert is at most ``sqrt(T ln K / 2) + m s``, m the mean of the largest of K standard
     normals and s the noise's deviation after T - 1 rounds (`algorithms.full_information.leader_regret`): privacy is
-    added, not multiplied. A `DurableRun` cannot save it: what its stream holds is in memory only.
+    added, not multiplied. A `DurableRun` cannot save it: its stream is in memory only.
 
     Parameters
     ----------

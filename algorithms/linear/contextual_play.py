@@ -96,7 +96,7 @@ class ContextualUsers:
     contexts
         The actions offered in each round, (rounds, actions, d).
     rewards
-        What each of them would earn, (rounds, actions).
+        The reward that each of them would earn, (rounds, actions).
     """
 
     contexts: FloatArray
@@ -135,14 +135,14 @@ def play_contexts(
     Raises
     ------
     ProblemError
-        If the problem draws actions outside the unit ball, or rewards outside [-1, 1]: what a round costs at most, and
+        If the problem draws actions outside the unit ball, or rewards outside [-1, 1]: the largest cost of a round, and
         so every limit on regret, would be another.
     """
     lane = np.arange(gate.lanes)
     for record in range(1, rounds + 1):
         contexts = checked_contexts(problem.draw_contexts(environment, gate.lanes))
         policy = learner.policy
-        chosen = policy.choose(contexts.copy())  # a policy may write into what it is given
+        chosen = policy.choose(contexts.copy())  # a policy may write into its argument
         played = contexts[lane, chosen]
         rewards = checked_rewards(problem.draw_rewards(played, environment))
         moments = learner.feedback_domain.moments(played, rewards)

@@ -133,7 +133,7 @@ class StandardElimination(Elimination[RewardPhase]):
         report
             The client's reward.
         action
-            What the client played, where clients come in any order; by default `next_action`.
+            The action that the client played, where clients come in any order; by default `next_action`.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class StandardElimination(Elimination[RewardPhase]):
     def observe_many(self, reports: Private, clients: int) -> None:
         """Take the rewards of the next clients side by side; all play the same action.
 
-        Under `Simulation` only, where nobody pays; the same draws as one reward at a time.
+        Under `Simulation` only, where no record pays; the same draws as one reward at a time.
 
         Raises
         ------

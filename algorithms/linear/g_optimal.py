@@ -132,7 +132,7 @@ def _extreme_points(points: FloatArray, look: int, *, pivots: bool) -> tuple[Int
     k, d = points.shape
     ids = _looked_at(points, look)
     seen = points[ids]
-    rest = seen.copy()  # what is left of each action outside the span so far
+    rest = seen.copy()  # each action's part outside the span so far
     residual = np.einsum("ij,ij->i", rest, rest)
     smallest = _RANK_TOLERANCE**2 * float(residual.max())
     if not smallest > 0.0:

@@ -386,12 +386,12 @@ class LocalMean:
 class ShuffledReportMean:
     """Every client sends random bits; the server sees how many ones there are per coordinate.
 
-    The rounding to whole numbers uses public randomness: privacy holds whatever it is.
+    The rounding to whole numbers uses public randomness: privacy holds for any value of it.
 
     Parameters
     ----------
     gate, phase
-        What is reported, and where.
+        The gate, and the phase of the reports.
     protocol
         Returns the protocol of so many clients with reports of so many coordinates.
     """
@@ -410,7 +410,7 @@ class ShuffledReportMean:
     def add(self, reports: Private, clients: int = 1, at: int = 0) -> Communication:
         """Add clients' whole numbers to the sum that their bits will show."""
         protocol = self._protocols[at]
-        if self._uniform is None:  # else it was drawn for a client who was refused
+        if self._uniform is None:  # else it was drawn for a refused client
             self._uniform = self._gate.random.random((1, clients * protocol.size))
         encoded = reports.map(protocol.encoder(self._uniform))
         _add_reports(self._sums[at], encoded, clients, 0, protocol.mechanism, beside=self._sums)

@@ -76,13 +76,13 @@ def play_linear(
         Draws the clients' rewards. If it has ``replacement``, each phase draws its clients among all, so the same
         record may pay again and again.
     environment
-        Where the problem's randomness comes from.
+        The source of the problem's randomness.
     together
-        Hand over many reports at once, under `Simulation`: who reports is of no account there.
+        True to hand over many reports at once, under `Simulation`, where no record is charged.
     rounds
-        The most that are played, by a learner that has no horizon: of the phase that they cut nobody reports.
+        The largest number of rounds of a learner without a horizon: clients of the phase that it cuts do not report.
     worlds
-        What clients have in the data sets of a coupled gate.
+        The clients' data in the data sets of a coupled gate.
     record_of
         The record's name of each client.
 
@@ -214,7 +214,7 @@ def simulate_phases(
     build
         Makes a learner on a gate.
     problem
-        What is played.
+        The problem to play.
     runs
         How many runs.
     seed

@@ -29,11 +29,11 @@ class LoggedBandit:
     actions
         The action of each event, from 0 on; (events,).
     rewards
-        What it earned, in [0, 1]; (events,).
+        The reward of the action, in [0, 1]; (events,).
     propensities
         The probability with which the logging policy took this action in this event; (events,).
     names
-        What actions 0, 1, ... are called; each is taken in at least one event.
+        The names of actions 0, 1, ...; each is taken in at least one event.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def read_log(file: str | Path, *, position: int | None = None) -> LoggedBandit:
     Raises
     ------
     ProblemError
-        If a column is missing (without propensities nothing can be said of another policy), or as `LoggedBandit`;
+        If a column is missing (without propensities no other policy can be evaluated), or as `LoggedBandit`;
         lines are named.
     OSError
         If the file cannot be read.

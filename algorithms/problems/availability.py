@@ -26,7 +26,7 @@ def available_arms(structure: SuperArms | RankedLists, available: Iterable[int])
     Parameters
     ----------
     structure
-        What is played.
+        The structure to play on.
     available
         The arms that are there, in any order.
 

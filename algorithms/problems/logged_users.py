@@ -28,7 +28,7 @@ class LoggedUsers(SemiBandit):
     outcomes
         Zeros and ones, one row for each user, one column for each base arm.
     names
-        What the base arms are called; empty if nobody says.
+        The names of the base arms; empty if unknown.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Movie recommendation: the MovieLens 1M setting of the matroid bandits paper, from files that the user supplies.
 
-GroupLens does not allow the data to be passed on. Who has the archive ``ml-1m.zip`` (Harper & Konstan 2015, "The
-MovieLens Datasets", https://grouplens.org/datasets/movielens/1m/) unpacks it and names the folder. Read are
+GroupLens does not allow the data to be passed on. Users with a copy of the archive ``ml-1m.zip`` (Harper & Konstan
+2015, "The MovieLens Datasets", https://grouplens.org/datasets/movielens/1m/) unpack it and name the folder. Read are
 ``ratings.dat``, lines ``user::movie::rating::timestamp``, and ``movies.dat``, lines ``movie::title::genre|genre|...``,
 both in Latin-1.
 

@@ -41,7 +41,7 @@ class ProblemEntry(Generic[_Built]):
     Attributes
     ----------
     name, summary
-        What it is called, and one line on what it is.
+        Its name, and a description in one line.
     family
         Which learners run on it: ``"semi-bandit"``, ``"matroid"`` (a semi-bandit whose super arms are
         bases), ``"cascade"``, ``"experts"``, ``"linear"`` or ``"contextual"``.

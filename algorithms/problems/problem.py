@@ -17,8 +17,8 @@ from mechanisms.arrays import FloatArray, IntArray
 class Problem(Protocol):
     """A stochastic environment: records are independent from round to round and identically distributed.
 
-    One record is all private data of one round: the outcome of every base arm, of which the learner sees what
-    `feedback` leaves for the super arm it played.
+    One record is all private data of one round: the outcome of every base arm, of which the learner sees the part that
+    `feedback` returns for the super arm played.
     """
 
     @property
@@ -67,7 +67,7 @@ class Problem(Protocol):
     def draw_feedback(self, super_arm: IntArray, randomness: Randomness) -> FloatArray:
         """Draw feedback ``(lanes, size)`` with the law of ``feedback(draw_records(...), super_arm)``.
 
-        Only what is observed is drawn, so the numbers themselves differ from those.
+        Only observed outcomes are drawn, so the numbers themselves differ from those.
         """
 
     def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:

@@ -52,7 +52,7 @@ class DPIMED(HeldBatchLearner):
     epsilon
         The claimed privacy of one round's outcome.
     growth
-        By which share of what was released an arm's data grow with its next batch, in (0, 1].
+        The size of an arm's next batch, as a share of its outcomes released before, in (0, 1].
 
     Raises
     ------

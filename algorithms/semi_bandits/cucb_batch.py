@@ -155,7 +155,7 @@ class CUCBBatch(_HeldBatches[SuperArms]):
     ``q = min(K, ceil(epsilon / 4))`` arms of a round are fed, with ``Lap(q / epsilon)`` on every batch: as many as
     leave the noise a scale of about 1/4, on sets and bases of a matroid, where one arm can be exchanged for another.
     Elsewhere an arm is played with others, and ``q = min(K, ceil(epsilon T^(2/5) / 36))``: the longer a run, the less a
-    batch's noise counts beside what its outcomes say. (Without a horizon q is that of T = 100,000.) Which arms are fed
+    batch's noise counts beside its outcomes. (Without a horizon q is that of T = 100,000.) Which arms are fed
     follows from public counts; a record feeds q batches: exactly epsilon. The rules for q are measured. The regret
     theorems, one for sets and bases and one for all structures else, hold for any q.
 

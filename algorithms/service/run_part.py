@@ -72,11 +72,11 @@ def run_at(name: str, load: Callable[[], Run], limits: ServiceLimits) -> Iterato
     Parameters
     ----------
     name
-        What clients call it.
+        The run's name for clients.
     load
         Opens the run, as `DurableRun.load`; if another process has it open, it is asked for again later.
     limits
-        What is taken.
+        The limits of the service.
 
     Raises
     ------

@@ -11,7 +11,7 @@ Otherwise regret is at most ``T R_max``. QED.
 
 W_T is of public numbers, but for the actions played, which are their users'. Its expectation is no function of T that
 anybody could state beforehand: a third of all rounds may be in one batch of `DPLinUCB`, and contexts may change at its
-begin. So runs tell it, and a limit on their mean is the bound.
+begin. So it is estimated from runs, and a confidence limit on their mean is the bound.
 
 Widths. Those of `DPLinUCB` and `LinUCB` are a theorem (`algorithms.linear.dp_linucb`; ``phi = 2 / T``). So are those of
 `TreeLinUCBGaussian`, with the same phi (the paper has ``alpha = 1 / T``):

@@ -177,7 +177,7 @@ def _enumerated_gaps(problem: Problem) -> Gaps:
     GapsUnavailable
         If it does not, or lists more than 2,000,000.
     ProblemError
-        If what it lists are no super arms, or the best is not among them.
+        If it lists other than super arms, or the best is not among them.
     """
     structure = problem.structure
     name = type(structure).__name__
@@ -223,9 +223,9 @@ def _oracle_gaps(problem: Problem, otherwise: str = "") -> Gaps:
     """Return the gaps of a structure with an exact oracle for a reward that sums its arms' means.
 
     The super arm of largest reward that holds some arms and lacks others is the oracle's answer to weights that are
-    far larger for those and far smaller for these. So for every arm the best super arm that holds it is asked for;
-    while that is an optimal one, what is left without it falls into parts (Lawler 1972): those that lack an arm of it
-    and hold the arms before, and those that hold another arm besides. The best super arm of a part, if it is bad, is
+    far larger for those and far smaller for these. So for every arm the oracle gives the best super arm that holds it;
+    while that is an optimal one, all other super arms fall into parts (Lawler 1972): those that lack an arm of it and
+    hold the arms before, and those that hold another arm besides. The best super arm of a part, if it is bad, is
     the least bad of that part.
 
     Parameters

@@ -34,7 +34,7 @@ class _RegretLowerBound:
     problem
         The instance as options of the commands, of moderate size; empty where a source leaves it open.
     printed, correction
-        The statement of the paper where it differs, and what was wrong with it.
+        The statement of the paper where it differs, and its error.
     """
 
     per_log: sp.Expr | None
