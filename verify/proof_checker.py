@@ -1,6 +1,6 @@
 """The independent checker of proofs, run in a process of its own.
 
-The checker is one file that imports nothing of this library and is imported by nothing of it. What it accepts follows
+The checker is one file that imports nothing of this library and is imported by nothing of it. An accepted claim follows
 from the data alone.
 """
 
@@ -34,7 +34,7 @@ class CheckedProof:
     follows
         Whether the claim follows.
     words
-        Its own words: what follows of what, or why nothing does.
+        Its own words: the claim that follows, or the reason why none does.
     is_proof
         False if the file holds no proof at all.
     """

@@ -268,8 +268,8 @@ def _collect(
     Without a tester all tests of the claim's view are left out, and the proof alone is left. The adversary is that of a
     learner; a plain bandit's is its own already.
     """
-    # What comes before bets always has the same seed: the runs of a wealth file find the same pairs and go on with the
-    # events on them, and what coupled runs show is one piece of evidence, not one more in every run.
+    # The layers before bets always have the same seed: the runs of a wealth file find the same pairs and go on with the
+    # events on them, and coupled runs give one piece of evidence, not one more in every run.
     ground = replace(conduct, seed=_GROUND_SEED) if tester is not None and tester.anytime else conduct
     match found:
         case LearnerSubject():

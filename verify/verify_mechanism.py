@@ -59,7 +59,7 @@ def verify_mechanism(
     with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds):
         evidence.assume(*assumptions_of(mechanism))
         if not evidence.assumptions:
-            # What it kept of its parameters as they were is not asked; nor do functions get many draws at once.
+            # State that it keeps beside its parameters has no effect; nor do functions get many draws at once.
             mechanism = rebuilt(mechanism.to_dict())
             evidence.details["proof"] = mechanism_proof(mechanism, claim)
         evidence.upper = upper_bound(mechanism, claim.delta)

@@ -120,7 +120,7 @@ class MessageScan:
     later
         For each round the later ones with messages that depend on its reward, the most dependent first.
     hangs
-        The largest of these correlations in standard errors; shape (rounds,).
+        The largest correlation of later messages with the round's reward, in standard errors; shape (rounds,).
     """
 
     runs: int

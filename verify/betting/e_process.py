@@ -5,7 +5,7 @@ Let X be drawn on data D, Y on its neighbour, S be an event. If (ε, δ)-differe
     g = 1{X in S} - e^ε 1{Y in S} - δ
 
 has expectation at most 0, given everything seen before, as long as S was chosen before X and Y were drawn. So
-the wealth of a bettor who stakes a share λ ≥ 0, also chosen before, the product of all 1 + λ g, is a
+the wealth of a bettor that stakes a share λ ≥ 0, also chosen before, the product of all 1 + λ g, is a
 nonnegative supermartingale that starts at 1 (an e-process), and by Ville's inequality it ever reaches 1/α with
 probability at most α: at any stopping time, and for any choice of events, stakes and pairs of data sets by
 the past.

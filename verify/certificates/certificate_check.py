@@ -43,7 +43,7 @@ class CertificateCheck:
     reasons
         The reasons, the deciding one first.
     said
-        What the checker says, in its own words.
+        The answer of the checker, in its own words.
     """
 
     certificate: Certificate

@@ -46,7 +46,7 @@ class _Argument:
     Attributes
     ----------
     name
-        The parameter of the command's function, and in capitals what the help calls it.
+        The parameter of the command's function, and in capitals its name in the help.
     kind
         The type of its value.
     many, required
@@ -74,7 +74,7 @@ class _TableCommand:
     function
         ``"module:function"`` in `verify.commands`; imported when the command runs. It returns the exit code.
     help
-        What the command does.
+        The help text of the command.
     arguments
         In order.
     options

@@ -34,7 +34,7 @@ class _NameType(ParameterType):
     Parameters
     ----------
     kinds
-        Of what, as `NAMES` says: learner, specimen, problem, figure.
+        The kinds of names, as in `NAMES`: learner, specimen, problem, figure.
     files
         Whether it may be the path of a file, too.
     """
@@ -158,11 +158,11 @@ class Option:
     Attributes
     ----------
     flag
-        As it is typed.
+        The flag as it is typed.
     kind
         The type of its value; bool if it has none.
     help
-        What it is.
+        The help text.
     name
         The parameter of the command's function; by default as the flag.
     many

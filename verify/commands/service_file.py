@@ -29,13 +29,13 @@ class _ServedRun:
     Attributes
     ----------
     name
-        What clients call it.
+        Its name for clients.
     where
         Its folder, or its database's URL.
     build
-        ``FILE.py:FUNCTION``, what makes the learner of a run that was begun in Python.
+        ``FILE.py:FUNCTION``, the function that makes the learner of a run that was begun in Python.
     accept_code
-        To go on though the code of its learner has changed: the word that the refusal named.
+        The word that a refusal named, to go on though the code of its learner has changed.
     """
 
     name: str

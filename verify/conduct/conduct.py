@@ -25,8 +25,8 @@ class Conduct:
     progress
         Called with the share done and the name of the current stage.
     seconds
-        The time limit, above 0, infinity for none. A verification that it ends reports what was found, and that it
-        was stopped.
+        The time limit, above 0, infinity for none. A verification that it ends reports its findings until then, and
+        that it was stopped.
     began
         Time of the beginning, by `time.monotonic`.
     """

@@ -49,7 +49,7 @@ class Effort:
     significance
         The largest probability with which a true claim is refuted.
     given
-        Whether the draws were said by the caller: then there are as many, whatever they cost.
+        True if the caller set the number of draws: then there are as many, at any cost.
     """
 
     accounting_rounds: int

@@ -1,9 +1,9 @@
 """A subject in a process of its own, so that it can neither end the verification nor influence the verdict.
 
 A subject that ends its process (``os._exit``, a crash in C, memory that runs out) would end the verifier, too, with
-an exit code of its choice; one that never returns from C to Python cannot be stopped by a signal; what it prints would
-appear among the results. In a process of its own each is a finding or an input error, and what it prints is shown line
-by line on standard error, made printable, while it runs.
+an exit code of its choice; one that never returns from C to Python cannot be stopped by a signal; its output would
+appear among the results. In a process of its own each is a finding or an input error, and its output is shown line by
+line on standard error, made printable, while it runs.
 
 The process returns data: one JSON object a line, of one of six kinds. No object is rebuilt from them, and a line that
 cannot be understood is a finding. The caller checks and interprets the data.
@@ -78,15 +78,15 @@ def in_own_process(
 ) -> Any:
     """Return the JSON data that `work` returns in a process of its own; or a `Finding` if it left none.
 
-    Where processes cannot be forked (Windows), it runs in this one. Ctrl-C reaches the other process, and what it
-    leaves is waited for; a third one kills it. What it writes to standard output or error is shown on standard error.
+    Where processes cannot be forked (Windows), it runs in this one. Ctrl-C reaches the other process, and its last
+    report is waited for; a third one kills it. Its standard output and error are shown on standard error.
 
     Parameters
     ----------
     work
-        Does the work, and returns JSON data; called with what it reports to.
+        Function that does the work, and returns JSON data; called with the receiver of its reports.
     progress
-        Called with the progress reported.
+        Function that is called with the reported progress.
     seconds
         The time limit that `work` itself keeps; it is killed 15 seconds later, and at once if this process is.
     noted
@@ -388,7 +388,7 @@ def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[
     except Exception as error:
         said = f"{_cut(describe_error(error))} (at {blamed_place(error)})"
         message = {"fault": [said, traceback.format_exc()[-_LONGEST:]]}
-    except BaseException as error:  # no error of ours: SystemExit, or what a subject made up
+    except BaseException as error:  # no error of ours: SystemExit, or a class of the subject's
         said = _cut(f"was asked to end by {describe_error(error)}")
         message = {"ended": f"{said} (at {blamed_place(error)})"}
     reports.send(message)
@@ -401,7 +401,7 @@ def _cut(words: str) -> str:
 def _redirect_standard_streams(printing: int) -> None:
     """Send all writes to standard output and error, those from C too, to the waiting process.
 
-    Standard output is the report's alone, and what a subject writes is shown as its own.
+    Standard output is the report's alone, and the output of a subject is shown as its own.
     """
     for number in (1, 2):
         os.dup2(printing, number)

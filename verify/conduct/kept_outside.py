@@ -54,7 +54,7 @@ def _find_caches(made: Any) -> list[Callable[[], object]]:
 def class_state(made: Any) -> dict[str, str]:
     """Return a digest of everything that outlives an object of a class, by its name.
 
-    Generators of random numbers are left out: what they draw next is independent of what they drew.
+    Generators of random numbers are left out: their next draws are independent of earlier ones.
     """
     found = {"os.environ": _digest(dict(os.environ))}
     for name, value in _outside_values(made):

@@ -259,7 +259,7 @@ def check_declarations(deployment: Deployment, facts: ProvedFacts) -> None:
     Raises
     ------
     SettingError
-        For the first of them; it names the key, its value, and what is known.
+        For the first of them; it names the key, its value, and the proved fact.
     """
     for key, known in _contradictions(deployment, facts):
         value = deployment.get(key)

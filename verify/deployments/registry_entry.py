@@ -80,7 +80,8 @@ def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
     Raises
     ------
     SettingError
-        If the registry requires what is neither known nor declared; the message lists the keys. Over a refuted claim.
+        If the registry requires fields that are neither known nor declared; the message lists the keys. Over a refuted
+        claim.
     """
     if facts.refuted:
         raise SettingError(

@@ -85,7 +85,7 @@ class LossInterval:
     low, high
         The bounds, finite or infinite. Those that contradict each other (low > high) are drawn as two points.
     caption
-        What the bar shows.
+        The caption of the bar.
     proved
         Whether its upper end is: else it is faint.
     """
@@ -114,7 +114,7 @@ class Laws:
     Attributes
     ----------
     reading
-        What is read, in words.
+        The reading, in words.
     bins
         In the order of the values; none where only the probabilities of the event are known.
     event, event_prime
@@ -173,7 +173,7 @@ def short_number(number: float | str, digits: int) -> str:
 def axis_scale(values: Iterable[float]) -> tuple[float, float]:
     """Return where an axis from 0 ends that shows these, and the distance of ticks: four to eight of 1, 2 or 5.
 
-    What is beyond 1e300 is not shown.
+    Numbers beyond 1e300 are not shown.
     """
     largest = max((value for value in values if value <= _LARGEST), default=1.0) or 1.0
     largest = max(largest, _SMALLEST)

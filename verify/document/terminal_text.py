@@ -37,7 +37,7 @@ _STYLES: Mapping[Tone, str] = {
     "plain": "bold",
 }
 
-_BAR = "[█▁▂▃▄▅▆▇◆#*]+"  # of a picture: what its other characters frame
+_BAR = "[█▁▂▃▄▅▆▇◆#*]+"  # of a picture: the filled parts
 _FACT = 24  # columns of a name, at most
 _SPELLED = str.maketrans(
     {"ε": "epsilon", "δ": "delta", "μ": "mu", "Σ": "sum", "′": "'", "∞": "inf", "±": "+-"}

@@ -9,8 +9,8 @@ columns of whole numbers are read as they are.
 Draws of a density do come so close if a large public number is added to them: in 1e14 + x, x is in the last bits
 alone. Such draws fill the machine's numbers where they are, as results of rounding do not. The large
 number is then taken away, and the rest is read in steps of several units in the last place. The machine's rounding
-is no longer small beside it: what it may add to a loss is known (`Event.rounding`), and must be exceeded beside the
-claim.
+is no longer small beside it: its largest addition to a loss is known (`Event.rounding`), and a bound must exceed the
+claim by more than that.
 """
 # ruff: noqa: D102 (the methods of every event are documented once, at `Event`)
 

@@ -108,13 +108,13 @@ def simulated(
     Parameters
     ----------
     configuration
-        What, and how often.
+        The configuration, with its number of runs.
     executor
         Where blocks of runs are simulated, by default in this process; no result depends on it.
     store
         Where blocks are stored as they come; none are of plain bandits, and where actions are kept.
     progress
-        Told the share that is done.
+        Function that is called with the share done.
 
     Raises
     ------

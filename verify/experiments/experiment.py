@@ -126,11 +126,11 @@ class PlotAxes:
     Attributes
     ----------
     x, y
-        What is drawn against what.
+        The horizontal axis, and the quantity drawn against it.
     log_y
         Whether the vertical axis is logarithmic.
     band
-        What is shaded around a mean: two standard errors, or one standard deviation of the runs, as the paper does it.
+        The shaded band around a mean: two standard errors, or one standard deviation of the runs, as in the paper.
     optimum
         Whether the best reward of a round is drawn, as a horizontal line.
     """
@@ -211,15 +211,15 @@ class Experiment:
     source
         Paper, number, page or section.
     shows
-        What the paper shows in it.
+        The content of the figure or table, in words.
     setting
-        The settings: those of the paper, and those that it leaves open with what we took.
+        The settings: those of the paper, and our choices where it leaves them open.
     sizes
-        How much is simulated at each scale.
+        The size of the simulation at each scale.
     lines
-        From a size to the lines; by default nothing is simulated.
+        Function from a size to the lines; by default nothing is simulated.
     statements
-        What the paper says is seen.
+        The paper's statements about it.
     takes_data
         Whether the problem is made of data that the user has to bring; `lines` then plays a synthetic stand-in.
     """
@@ -268,7 +268,7 @@ class PaperTable(Experiment):
     Attributes
     ----------
     content
-        From what was simulated, and the lines, to the cells.
+        Function from the simulated runs, and the lines, to the cells.
     """
 
     content: Callable[[Results, tuple[FigureLine, ...]], TableContent] = field(kw_only=True)

@@ -103,7 +103,7 @@ def _lines(
     return lambda size: tuple(line(size=size, problem=problem, **further) for line in lines)
 
 
-# With what is recommended in the end, for Table 3: the runs are the same.
+# With the recommendations at the end, for Table 3: the runs are the same.
 _figure_3 = _lines(_omm, _ucb, _certified, problem=_MOVIE_PROBLEM, epsilon=2.0, colour=0, recommends=True)
 
 

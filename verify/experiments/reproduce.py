@@ -94,7 +94,7 @@ def reproduce(
         The experiment.
     folder
         Files go to ``folder/scale/name.*``, the runs of every configuration to ``folder/runs``, shared by all
-        experiments and scales: what is there is not simulated again.
+        experiments and scales: stored runs are not simulated again.
     scale
         The size of the simulation by its name.
     data

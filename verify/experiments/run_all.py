@@ -76,7 +76,7 @@ def _stored(store: Path, key: str) -> SimulatedRuns | None:
         return None
     try:
         return SimulatedRuns.load(path)
-    except (OSError, ValueError):  # not what `save` wrote: it is simulated again
+    except (OSError, ValueError):  # changed after `save`: it is simulated again
         return None
 
 

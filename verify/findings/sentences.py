@@ -35,7 +35,7 @@ class Basis(StrEnum):
 
     EXACT is computed, proved, or something that happened in a run. CONFIDENT holds except with a probability that the
     sentence states. OBSERVED counts draws, calls or runs, and infers nothing from them. METADATA makes no claim about
-    a subject: it names, explains, or says what to do.
+    a subject: it names, explains, or gives instructions.
     """
 
     EXACT = "exact"

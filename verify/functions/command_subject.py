@@ -73,7 +73,7 @@ class Command:
         Raises
         ------
         SubjectError
-            If it cannot be started, prints what is no JSON or not one line for each lane, or fails now and then.
+            If it cannot be started, prints no JSON or not one line for each lane, or fails now and then.
         """
         key = json.dumps(_plain(data))
         outputs, failure = self._run(data, int(rng.integers(2**53)), lanes)
@@ -174,7 +174,7 @@ def command_subject(
     name
         How to call it in reports; by default the command.
     model, comment
-        The trust model and what a record stands for, for the report.
+        The trust model and the meaning of a record, for the report.
     epsilon, delta
         The command's own claim, if it has one.
 

@@ -55,7 +55,7 @@ def dependence_reason(
 ) -> Finding | None:
     """Return a finding that draws with a result are not independent; None without evidence of it, or if it was stopped.
 
-    The new draws are made in the workers of the test, so that what a function remembers from call to call shows in
+    The new draws are made in the workers of the test, so that memory of a function from call to call shows in
     them. Nothing is drawn where the test drew one output on each data set in turn, the first of the two by a fair coin:
     no drift can then look like a difference of the two data sets.
     """

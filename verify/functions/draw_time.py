@@ -52,7 +52,7 @@ def expected_seconds(runs: FunctionRuns, conduct: Conduct, data: Data) -> float:
     runs
         Calls of the function, of which a first look has timed some.
     conduct
-        The effort, and the seed of what is called.
+        The effort, and the seed of the calls.
     data
         A data set on which a call of many lanes is timed, if the first look's few were slow.
     """

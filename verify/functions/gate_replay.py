@@ -58,7 +58,7 @@ def _output_row(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -
     try:
         with subjects_own():
             output = subject.function(given, gate)
-    except subject_exceptions() as error:  # whoever sees outputs sees which calls raise
+    except subject_exceptions() as error:  # an adversary that sees outputs sees which calls raise
         output = Raised.from_error(error)
     return read_outputs([output]).rows[0]
 

@@ -216,7 +216,7 @@ class FunctionRuns:
             given = _argument_of(turns[0])
             try:
                 result = self.subject.function(given, rng, lanes=len(turns))
-            except subject_exceptions() as error:  # whatever a user's function raises
+            except subject_exceptions() as error:  # a user's function may raise anything
                 if isinstance(error, SubjectError):
                     raise
                 raise RaisedInLanes(Raised.from_error(error).said) from error

@@ -163,7 +163,7 @@ class Accounting:
     refused
         True if a run was refused, or did not come to its end.
     caught
-        True if a run went on after a release that every accountant refuses, whatever its budget.
+        True if a run went on after a release that every accountant refuses, at any budget.
     findings
         Refusals, crashes and declassifications, each with its line.
     mechanisms
@@ -381,11 +381,11 @@ def enforced_accounting(
     taped for replays; in all but the second, released values are altered.
 
     The theorem is the one that the claim names; else the first under which nothing is refused: basic composition,
-    or for δ > 0 the Gaussian filter. All of them hold for charges that depend on what was released before
-    (`accountant.filters`), so that an accountant with this budget and theorem keeps every run within the claim,
-    whatever is released. A claim is about what a learner asks for: under the claim's budget one that catches what is
-    refused, or asks first what is left, seems to keep it. So every record of runs without limit must be covered, too.
-    If each theorem refuses, or only a budget kept the claim, the runs without limit say by how much it is exceeded.
+    or for δ > 0 the Gaussian filter. All of them hold for charges that depend on earlier releases
+    (`accountant.filters`), so that an accountant with this budget and theorem keeps every run within the claim, for any
+    released values. A claim is about all releases that a learner requests: under the claim's budget a learner that
+    catches refusals, or reads the remaining budget first, seems to keep it. So every record of runs without limit must
+    be covered, too. If each theorem refuses, or only a budget kept the claim, the runs without limit show the excess.
     """
     runs = _altered_runs(plays)
     trust, claimed = Trust(claim.model), Budget(claim.epsilon, claim.delta)

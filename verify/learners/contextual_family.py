@@ -1,6 +1,6 @@
 """Contextual learners: a public policy, and users that take its action for their own contexts.
 
-Only its user sees an action. So a replay compares the policies of all rounds, and the actions of users who stay the
+Only its user sees an action. So a replay compares the policies of all rounds, and the actions of users that stay the
 same, as a policy may remember earlier users; and the actions of other users are tested.
 """
 

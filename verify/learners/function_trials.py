@@ -24,7 +24,7 @@ def add_function_trials(
 
     On data from the problem's law, and on data that grow over the rounds: a running maximum of 0 and 1 is 1 from the
     first rounds on, and gives nothing away any more. State that a class or a module keeps may have come to that in
-    the runs before; what its function gives is an assumption all the same.
+    the runs before; its function's result is an assumption all the same.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
     try:
         with subjects_own():
             return build(Simulation(0, 1))
-    except subject_exceptions() as error:  # whatever a user's constructor raises
+    except subject_exceptions() as error:  # a user's constructor may raise anything
         if subject.entry is not None:
             raise
         raise SubjectError(

@@ -80,7 +80,7 @@ class _LikeOthers:
 class OneByOne(_LikeOthers):
     """The clients of a user's problem, each drawn by itself with random numbers of its own.
 
-    So only the problem itself can tell a client of others: what it reports is the same, whoever else has other numbers.
+    So only the problem itself could make a client's report depend on others: here it is the same for any others' data.
 
     Attributes
     ----------

@@ -107,7 +107,7 @@ class Pricing:
             elif kind not in prices:
                 try:
                     prices[kind] = self._price(*kind)
-                except Exception:  # whatever a user's mechanism raises, too
+                except Exception:  # a user's mechanism may raise anything
                     return None
             price = prices[kind]
             priced = entry._replace(charge=price, records=())

@@ -91,7 +91,7 @@ class _Spent(Stop):
     """No draws or tries are left.
 
     Hypothesis ends at once at an interrupt from the keyboard; of any other exception it asks whether it was raised
-    before, and of what.
+    before, and with which arguments.
     """
 
 

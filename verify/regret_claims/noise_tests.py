@@ -43,7 +43,7 @@ class AdditiveNoise:
     Attributes
     ----------
     law, scale
-        What it should be; "below Gaussian" is any of which ``E e^(s N) <= e^(scale^2 s^2 / 2)`` at every s.
+        The law that it should have; "below Gaussian" is any with ``E e^(s N) <= e^(scale^2 s^2 / 2)`` at every s.
     """
 
     law: Literal["Laplace", "Gaussian", "below Gaussian"]
@@ -107,8 +107,8 @@ class RandomizedTruth:
     def add_sums(self, ones: FloatArray, truths: FloatArray, sizes: FloatArray) -> None:
         """Take the numbers of ones among some messages, and among the bits that they are about.
 
-        Given the bits, messages are independent, so ``E e^(s (ones - mean)) <= e^(n s^2 / 8)`` (Hoeffding). What is
-        added up is on the side to which more lies would lead.
+        Given the bits, messages are independent, so ``E e^(s (ones - mean)) <= e^(n s^2 / 8)`` (Hoeffding). The sum
+        is taken on the side to which more lies would lead.
         """
         expected = truths + self.chance * (sizes - 2 * truths)
         self._drift += float((np.sign(sizes - 2 * truths) * (ones - expected)).sum())

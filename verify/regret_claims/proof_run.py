@@ -54,20 +54,20 @@ _NOT_TESTED = remark("not tested by itself")
 
 @dataclass(frozen=True)
 class ProofCheck:
-    """One thing that a proof rests on.
+    """The check of one assumption of a proof.
 
     Attributes
     ----------
     name
-        Which.
+        The name of the assumption.
     p
-        The p-value of what was seen; 0 for a counterexample, 1 if there was none.
+        The p-value of the observation; 0 for a counterexample, 1 if there was none.
     level
-        At or below which it is a violation; 0 for what is deterministic.
+        The p-value at or below which it is a violation; 0 for deterministic statements.
     sentence
-        What was seen, with lane and round where it contradicts.
+        The observation, with lane and round where it contradicts.
     differs
-        Whether it shows another learner than the theorem's: then nothing is said of the bound.
+        True if it shows another learner than the theorem's: then the bound is not judged.
     """
 
     DERIVED: ClassVar = ("violated",)
@@ -126,11 +126,11 @@ class ProofRun(abc.ABC):
     regret
         The regret of each lane on the good event.
     laws
-        Whether random quantities are tested, and what holds on the good event; else only what holds in every run.
+        True to test random quantities, and statements on the good event; else only those about every run.
     single, phases
-        How many rounds were played one by one, and how many phases as a whole; `round` counts all their rounds.
+        The number of rounds that were played one by one, and of phases as a whole; `round` counts all their rounds.
     difference
-        The first that shows another learner than the theorem's; None so far.
+        The first check that shows another learner than the theorem's; None so far.
     """
 
     laws = True
@@ -220,15 +220,15 @@ class ProofRun(abc.ABC):
         Parameters
         ----------
         error
-            To be shared by the tests.
+            The error that the tests share.
         noise
-            The p-value of the noise's law, and what was seen of it.
+            The p-value of the noise's law, and the observation in words.
         sides
-            How many ``e^-level`` an estimate may be off on one side; None if that was not tested.
+            The probability, in units of ``e^-level``, that an estimate is off on one side; None if that was not tested.
         further
             Other tests; they take their share of the error themselves.
         radius
-            What is to be said of the radii, if not that they were exact.
+            The sentence on the radii, if they were not exact.
         """
         level = error / _TESTS
         exact = f"exact in {counted_noun(self.round, 'round')}"

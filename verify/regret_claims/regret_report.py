@@ -48,13 +48,14 @@ class TheoremValue:
     speaks_from
         The smallest horizon at which the bound is at most a third of that, None if there is none up to 2^40.
     gaps
-        How the instance's gaps were found; empty if it needs none.
+        The method by which the instance's gaps were found; empty if it needs none.
     dominant
         The largest term, in words, and its value.
     statement
         The whole bound, in words.
     of_runs
-        Whether its largest term is a limit on the mean of what the radii of these runs allow, and no function of T.
+        True if its largest term is a limit on the mean of the regret that the radii of these runs allow, and no
+        function of T.
     """
 
     source: str
@@ -79,17 +80,18 @@ class RegretReport(FromJson):
     Attributes
     ----------
     learner, problem, epsilon, delta, horizon
-        What was asked; delta is 0 if the learner takes none.
+        The parameters of the question; delta is 0 if the learner takes none.
     neighbours
         The relation of the data sets that the learner's claim of (epsilon, delta) compares.
     claims_privacy
         False if the learner makes no privacy claim.
     lanes, seed, error
-        How many runs, from which seed, and the probability that a true learner is called violated, at most.
+        The number of runs, their seed, and the largest probability that a true learner is called violated.
     theorem
         The bound on the instance.
     proof
-        What the theorem's proof rests on, up to the first counterexample; empty where the learner does not show it.
+        The checks of the proof's assumptions, up to the first counterexample; empty where the learner does not show
+        them.
     outcome
         Regret at checkpoints.
     reproduce

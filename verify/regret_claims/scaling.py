@@ -1,8 +1,8 @@
 """The scaling of regret with ε, the gap, K or the number of arms, beside that of its bound on the same instances.
 
 The powers of a theorem are asymptotic: at finite values there are lower-order terms, ``coth^2`` for ``1 / epsilon^2``,
-logarithms. So the exponent that is fitted to mean regret stands beside the one that is fitted to the bound in the same
-cells. Intervals are bootstrapped: runs are drawn again within their cells.
+logarithms. So the exponent that is fitted to mean regret is compared with the one that is fitted to the bound in the
+same cells. Intervals are bootstrapped: runs are drawn again within their cells.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ScalingReport:
     Attributes
     ----------
     learner, variable, horizon, runs, seed
-        What was played.
+        The learner's name, and the parameters of the runs.
     values
         The grid.
     means, bounds
@@ -89,13 +89,13 @@ def fit_scaling(
     Parameters
     ----------
     make, name
-        The learner's class, and what it is called.
+        The learner's class, and its name.
     variable, values
-        What changes, and at least three values of it.
+        The variable of the grid, and at least three values of it.
     bound
         Its theorem, if it has one.
     epsilon
-        What the learner is built with, if that is not what changes.
+        The epsilon of the learner, if it is not the variable.
     horizon
         Rounds; by default the fewest at which the bound speaks in all cells, or all that can be played.
     runs, seed

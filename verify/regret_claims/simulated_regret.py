@@ -32,7 +32,7 @@ def simulated_regret(
     Parameters
     ----------
     make, instance
-        The learner's class, and what it plays with which numbers.
+        The learner's class, and the instance that it plays.
     checkpoints
         How many.
     simulation
@@ -66,7 +66,7 @@ def check_numbers(
             check_delta(delta)
         if horizon is not None:
             check_horizon(horizon)
-    except ValueError as refusal:  # of who asks, and not of the learner
+    except ValueError as refusal:  # an error of the caller, and not of the learner
         raise SettingError(str(refusal)) from None
     if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 1):
         raise SettingError(f"runs = {runs!r}: must be a whole number of at least 1")

@@ -99,8 +99,8 @@ def regret(
     learner
         A registered name, ``"path/to/file.py:Class"``, or a learner class.
     problem, settings
-        What is played: a problem, its name, or ``"path/to/file.py:problem"``; without both, the family's easiest
-        problem, on which a bound speaks first.
+        The problem to play, its name, or ``"path/to/file.py:problem"``; without both, the family's easiest problem, on
+        which a bound is nonvacuous first.
     epsilon
         The learner's epsilon; by default the least of 1, 2, 5, ... at which the bound speaks within a horizon that can
         be run, or 1. Learners of contexts, whose bound only runs tell, have 1, or 1000 as printed.
@@ -126,7 +126,7 @@ def regret(
     Returns
     -------
     RegretReport
-        The theorem on the instance, what its proof rests on, the outcome, and the verdict.
+        The theorem on the instance, the checks of its proof, the outcome, and the verdict.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def regret(
     floor, ceiling = _regret_range(played.problem)
     theorem, limits = told.on(played), error / 2
     if isinstance(trace, ContextualTrace) and isinstance(stated, RegretBound) and stated.of_runs:
-        limits /= 2  # half for what radii allow, half for regret
+        limits /= 2  # half for the allowed regret, half for regret
         allowed = allowed_at_most(trace, ceiling, limits) * (1 + TOLERANCE)
         bounds = np.array([stated.value_of(stated.constant, played, W=each) for each in allowed.tolist()])
         theorem = replace(theorem, bound=float(bounds[-1]), dominant=("W", float(allowed[-1])))
@@ -260,7 +260,7 @@ def _value_of(bound: StatedBound, instance: Instance) -> float:
         stated: object = bound(instance)
     except GapsUnavailable:
         raise
-    except subject_exceptions() as error:  # whatever a user's bound raises
+    except subject_exceptions() as error:  # a user's bound may raise anything
         raise SubjectError(
             f"regret_bound raised {describe_error(error)} at horizon {instance.horizon} (at {blamed_place(error)})"
         ) from error

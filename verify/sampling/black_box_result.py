@@ -30,7 +30,7 @@ class BlackBoxResult(CountedEvent):
     confidence
         Of the two bounds, which hold together, and of the band (as a statement of its own).
     refuted
-        True if `strict_epsilon_lower` exceeds the claim by more than what rounding may add (`Event.rounding`), and the
+        True if `strict_epsilon_lower` exceeds the claim by more than rounding may add (`Event.rounding`), and the
         final draws are not `dependent`. Nothing else decides it.
     delta_lower
         Lower bound on δ at the claimed ε, at `confidence`; at least 0.

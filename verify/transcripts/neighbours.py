@@ -53,7 +53,7 @@ class Neighbour:
     words
         The replacement in words.
     rounds
-        All rounds of a person who takes part in several, the first of them as `record`; none for a single round.
+        All rounds of a person in several rounds, the first of them as `record`; none for a single round.
     """
 
     record: int

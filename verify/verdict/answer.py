@@ -77,7 +77,7 @@ class Answer:
         Raises
         ------
         TypeError
-            If the evidence holds what has no JSON form.
+            If the evidence has a value without a JSON form.
         """
         evidence = {name: getattr(self.evidence, name) for name in _SENT}
         try:

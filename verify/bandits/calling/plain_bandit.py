@@ -105,7 +105,7 @@ class PlainBandit:
         ``"central"``. They differ where contexts are private: in the local model a round's own message is seen and
         its action is not, in the central one (joint privacy) neither is.
     errors
-        The errors that end a play and are seen, each as its kind or as its kind and message; the last stands for all
+        The errors that end a play and are seen, each as its kind or as its kind and message; the last represents all
         others. None: an error is raised. A verification fills them in, unless the rewards are a guess.
 
     Raises
