@@ -539,7 +539,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         record
             The record; it may be new.
         sensitivity
-            How far it moves the value in each of them; as far as the mechanism is calibrated for by default.
+            The record's sensitivity in each of them; by default the one that the mechanism is calibrated for.
 
         Returns
         -------

@@ -28,7 +28,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
     exponent
         x, that of the horizon or of the epoch; shape (lanes, 1) if lanes have clocks of their own.
     epoch
-        Whose exponent it is; 0 with a horizon.
+        The epoch of the exponent; 0 with a horizon.
     """
 
     needs_horizon = ""

@@ -80,7 +80,7 @@ class Confidence:
     Attributes
     ----------
     estimate
-        Of each arm's mean; anything where `count` is 0.
+        The estimate of each arm's mean; anything where `count` is 0.
     count, releases
         The number of values and of noises in it.
     index
@@ -121,7 +121,7 @@ class ClickConfidence:
     displays, releases
         The number of displays and of noises in them.
     index
-        By which items are ranked; at least 5e11 for one without an upper bound.
+        The index by which items are ranked; at least 5e11 for one without an upper bound.
     """
 
     clicks: FloatArray

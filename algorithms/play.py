@@ -36,11 +36,11 @@ def play_fresh(
     learner, gate
         A learner built on `gate`.
     problem
-        Draws each round's feedback.
+        The problem, which draws each round's feedback.
     environment
-        Where the problem's randomness comes from.
+        The source of the problem's randomness.
     rounds
-        How many rounds to play.
+        The number of rounds to play.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def play_phases(
     learner, problem, gate, environment
         As for `play_fresh`; the gate is a `Simulation`.
     rounds
-        How many rounds every lane plays.
+        The number of rounds every lane plays.
 
     Yields
     ------

@@ -282,7 +282,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         feedback
             Shape (lanes, size), of one round.
         rounds
-            Of a learner that holds its actions: the feedback is the total of so many rounds of the last one.
+            For a learner that holds its actions, the number of rounds of the last one that the feedback totals.
         ticket
             The ticket, or its name.
 

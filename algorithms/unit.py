@@ -55,7 +55,7 @@ class OnePerson:
     Parameters
     ----------
     rounds
-        In how many rounds the person takes part at most; None for no limit.
+        The largest number of rounds that the person takes part in; None for no limit.
 
     Raises
     ------

@@ -191,7 +191,7 @@ def moved_further(profile: PrivacyProfile, times: int, bound: str) -> PrivacyPro
     Parameters
     ----------
     profile
-        Of one record.
+        The profile of one record.
     times
         The number of records.
     bound

@@ -12,7 +12,7 @@ def delegated(path: str) -> Any:
     Parameters
     ----------
     path
-        Where it is, from the object: ``"profile.rho"``.
+        The path to it from the object: ``"profile.rho"``.
 
     Examples
     --------

@@ -210,7 +210,7 @@ class _Grid:
     ends
         The lowest and highest multiple in the domain, if one of the domain's ends is none.
     radius, order
-        Of a ball: its vectors are rounded towards zero.
+        The radius and order of a ball: its vectors are rounded towards zero.
     rounds
         True if values are rounded at all.
     """

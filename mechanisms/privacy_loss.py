@@ -276,9 +276,9 @@ class PrivacyLoss(abc.ABC):
         rate
             q in (0, 1).
         pair
-            Which pair.
+            The pair of laws.
         size
-            Of a Poisson sample, the number of records that are removed, added or replaced together.
+            For a Poisson sample, the number of records that are removed, added or replaced together.
         """
         return None
 

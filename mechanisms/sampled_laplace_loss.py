@@ -211,7 +211,7 @@ class SampledLaplaceLoss(PrivacyLoss):
         e, the largest loss of the Laplace mechanism, positive: of a record that joins or leaves a Poisson sample, or of
         one that is replaced in a sample of fixed size.
     pair : SampledPair
-        Which pair.
+        The pair of laws.
     size : int
         k; 1 of a sample of fixed size.
     """

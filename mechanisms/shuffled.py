@@ -61,8 +61,8 @@ def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
     Parameters
     ----------
     profile
-        Of one client's message, for replacing its record; of finite pure ε₀ (``pure_epsilon``), which is all that the
-        theorem uses.
+        The profile of one client's message, for replacing its record; of finite pure ε₀ (``pure_epsilon``), which is
+        all that the theorem uses.
     clients
         The public number of messages that are shuffled together, that of the client in question included.
 

@@ -74,7 +74,7 @@ def assert_dp(
     effort
         ``"quick"`` (about a second for a batched function), ``"default"`` or ``"thorough"``.
     seed
-        Of all randomness.
+        The seed of all randomness.
     options
         Further options of `verify`, such as ``samples``, ``time_limit``, ``significance`` or ``problem``.
 

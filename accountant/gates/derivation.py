@@ -52,7 +52,7 @@ class ExactDomain(NamedTuple):
     low, high
         The ends of each coordinate; of a ball 0 and its radius, of a one-hot vector 0 if it may be zero, and else 1.
     size
-        How many coordinates, categories or features.
+        The number of coordinates, categories or features.
     """
 
     kind: str

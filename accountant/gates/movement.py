@@ -68,9 +68,9 @@ def with_rounding(moved: Sensitivity, further: float, calibrated: Sensitivity, p
     Parameters
     ----------
     moved
-        How far the record moves the value in exact arithmetic.
+        The movement of the value by the record in exact arithmetic.
     further
-        By how much more in L1 norm, hence in every norm, the computed value may move.
+        The further movement of the computed value in L1 norm, hence in every norm.
     calibrated
         The mechanism's.
     place

@@ -284,7 +284,7 @@ def sample(
     streams
         The lanes' own streams behind `noise`, so that with a mask, too, each lane draws from its block's.
     through
-        Draws in place of the mechanism, before the functions that follow it; by default the mechanism draws.
+        Function that draws in place of the mechanism, before the functions that follow it; by default the mechanism.
 
     Returns
     -------

@@ -27,7 +27,7 @@ class Trying(Simulation):
     Attributes
     ----------
     impure
-        By the place of each function with another result for the same value: after which calls, in words.
+        For each place of a function with several results for one value, the calls before the other result, in words.
     """
 
     def __init__(self, seed: int | np.random.SeedSequence) -> None:

@@ -24,7 +24,7 @@ class Entry(NamedTuple):
     mechanism
         None for a declassification; a `RecordedMechanism` if it was loaded and cannot be rebuilt.
     sensitivity
-        How far each of the records can move the released value; None for a declassification.
+        The sensitivity of the released value to each of the records; None for a declassification.
     charge
         The price that each of the records pays, in the currency of the ledger's composition theorem.
     records
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     note
         The noise source, or the reason of a declassification.
     derivation
-        How the records' parts of the released value came about, where a gate knows it; no file keeps it.
+        The derivation of the records' parts of the released value, where a gate knows it; no file keeps it.
     """
 
     mechanism: Mechanism | None

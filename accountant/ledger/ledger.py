@@ -250,7 +250,7 @@ class Ledger(State, Store):
         clock
             The time of the last charge; it is not earlier here.
         drift
-            By how much it may have run ahead unseen by then.
+            Its largest unnoticed advance by then.
         folded
             Whether some of the charges are sums of earlier ones.
         """

@@ -33,7 +33,7 @@ class CannotPay(Exception):
     rule
         The rule that has no room; None for the budget.
     again
-        When the rule will have room, if nothing else is charged; None if time alone makes none.
+        The time at which the rule will have room, if nothing else is charged; None if time alone makes none.
     """
 
     def __init__(

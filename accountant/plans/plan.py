@@ -34,7 +34,7 @@ class PlanStep:
     count
         At least 1.
     sensitivity
-        How far one record moves the value in one of them; the mechanism's own by default.
+        The sensitivity of the value to one record in one of them; the mechanism's own by default.
 
     Raises
     ------

@@ -29,8 +29,9 @@ class IntegerRange:
     bound
         A number or a polynomial in earlier symbols.
     computed
-        Returns its value at values of earlier symbols, where no formula gives it (a floor, the smaller of two
-        numbers); None if it is free. Proofs cover the whole range, so the bound has to hold for every computed value.
+        Function that returns its value at values of earlier symbols, where no formula gives it (a floor, the smaller of
+        two numbers); None if it is free. Proofs cover the whole range, so the bound has to hold for every computed
+        value.
     """
 
     bound: Any

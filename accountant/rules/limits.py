@@ -98,7 +98,7 @@ class _LimitRefusal(NamedTuple):
     spent
         The amount that it counts already.
     again
-        When there will be room, if nothing else is charged; None if time alone makes none.
+        The time at which there will be room, if nothing else is charged; None if time alone makes none.
     """
 
     which: int
@@ -212,7 +212,7 @@ class Limits:
         now
             The time by the clock.
         witnessed
-            How much of the time between them has passed on a running clock, which cannot be set.
+            The part of the time between them that was measured by a running clock, which cannot be set.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class Limits:
         asked
             Records and the price of each.
         row_of
-            Returns a record's counts; called for the records in `asked` and in their groups.
+            Function that returns a record's counts; called for the records in `asked` and in their groups.
         counting
             The rules that count it.
         now
@@ -374,7 +374,7 @@ class Limits:
             A record, its counts as `text` returns them, and the number of records with these counts; every record
             with a count is covered. It is read once, so it need not fit in memory.
         row_of
-            Returns a record's counts.
+            Function that returns a record's counts.
         now
             The time.
         """

@@ -23,7 +23,7 @@ class CachedValue(Generic[T]):
     read
         Reads the value; one call at a time.
     clock
-        Returns seconds.
+        Function that returns seconds.
     lasts
         Seconds for which a reading serves, however long it took; None for a time that depends on that.
     """

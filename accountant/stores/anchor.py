@@ -20,7 +20,7 @@ class Mark:
     Attributes
     ----------
     instance, epoch
-        Which store, and how often it was adopted.
+        The identity of the store, and the number of its adoptions.
     position, hash
         Its last entry.
     """

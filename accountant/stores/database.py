@@ -279,7 +279,7 @@ class Database:
         alone
             Whether no other thread writes meanwhile, and no other process where a lock is not the database's own.
         wait
-            How many seconds to wait for them, if not as long as usual.
+            Seconds to wait for them, if not as long as usual.
 
         Raises
         ------
@@ -351,7 +351,7 @@ class Database:
         Parameters
         ----------
         wait
-            How many seconds to wait for another writer, if not as long as usual.
+            Seconds to wait for another writer, if not as long as usual.
         lock
             `TOGETHER` lets others of a server's write meanwhile; None locks nothing, where there may be no tables.
 

@@ -97,7 +97,7 @@ class Beginning:
         Parameters
         ----------
         history
-            How the entries are read again.
+            Function that reads the entries again.
 
         Raises
         ------
@@ -132,7 +132,7 @@ def begin_replay(session: Session, history: History | None = None) -> ReplayedEn
     session
         Its transaction.
     history
-        How the entries are read again, if there are more than it has written.
+        Function that reads the entries again, if there are more than it has written.
 
     Raises
     ------

@@ -124,11 +124,11 @@ class RunJournal:
     Parameters
     ----------
     database
-        Of the run.
+        The database of the run.
     holder
         The name by which it is held.
     instance
-        Which store it is.
+        The identity of the store.
     """
 
     def __init__(self, database: Database, holder: str, instance: str) -> None:

@@ -34,7 +34,7 @@ class Session:
     driver
         The driver's connection, while the session lasts.
     kept
-        Where the connection is kept for the next.
+        The list in which the connection is kept for the next use.
     lent
         Whether it is one of `Connections` that was not given back.
     flushes

@@ -65,15 +65,15 @@ class SQLStore(Store):
     Parameters
     ----------
     database
-        Where it lives.
+        Its database.
     terms
         Those that it was made for.
     opened
         Its head when it was opened: it is spent from in that epoch only.
     anchor
-        Where its head is kept besides, if anywhere.
+        The anchor of its head, if it has one.
     names
-        How it names records.
+        Its names of records.
     """
 
     def __init__(

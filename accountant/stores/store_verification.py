@@ -40,7 +40,7 @@ class Verified:
     Attributes
     ----------
     entries, accounts
-        How many there are.
+        The numbers of entries and of accounts.
     head
         The last entry: to be written down elsewhere.
     trusted

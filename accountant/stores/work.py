@@ -629,11 +629,11 @@ class Work(State):
         left
             Position and text of those that stay, each with a hash of its own.
         forgotten
-            Where the requests were charged that are forgotten.
+            The positions of the charges of forgotten requests.
         settled
             Reservations that are.
         tallies
-            How often there is each kind of charge among those that stay.
+            The number of charges of each kind among those that stay.
         """
         removed: int = self.session.value("SELECT count(*) FROM entry WHERE position <= ?", last)
         self.session.run("DELETE FROM entry WHERE position <= ?", [(last,)])

@@ -47,7 +47,7 @@ class BlockStore:
     Attributes
     ----------
     folder
-        Where; it is made when the first block is stored.
+        The folder of the blocks; it is made when the first block is stored.
 
     Raises
     ------
@@ -74,9 +74,9 @@ class _StoredBlocks:
     Attributes
     ----------
     folder
-        Where they are.
+        The folder of the blocks.
     identity
-        Of the work.
+        The identity of the work.
     """
 
     folder: Path

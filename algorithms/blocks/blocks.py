@@ -63,9 +63,9 @@ class Finished:
     Attributes
     ----------
     results
-        Of each piece of work: its blocks, in order.
+        The blocks of each piece of work, in order.
     stored
-        Which share of them was read from the store.
+        The share of blocks that was read from the store.
     """
 
     results: Sequence[Sequence[Arrays]]
@@ -100,7 +100,7 @@ def run_blocks(
         Blocks that are stored there are read, and all others are stored as soon as they are done: after an interruption
         the same call goes on.
     progress
-        Called with the share of the blocks that is done.
+        Function that is called with the share of the blocks that is done.
 
     Raises
     ------

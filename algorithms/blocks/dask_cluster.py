@@ -38,7 +38,7 @@ class DaskCluster:
     scheduler
         Its address, as in ``tcp://host:8786``; "" starts a cluster of `workers` processes here.
     workers
-        How many processes are started if there is no address.
+        The number of processes to start if there is no address.
 
     Raises
     ------

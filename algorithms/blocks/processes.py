@@ -36,7 +36,7 @@ class Processes:
     Attributes
     ----------
     workers
-        How many.
+        The number of processes.
 
     Raises
     ------

@@ -189,7 +189,7 @@ class CascadeUCBBatch(_CentralPhases):
     structure
         The ranked lists: L items, K positions.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The privacy of one round, in the view of everything released.
     horizon

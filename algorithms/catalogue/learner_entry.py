@@ -72,7 +72,7 @@ class CatalogueEntry(Generic[_ProblemType, LearnerType]):
     default_problem
         The problem of its catalogue that it plays if none is named; by default that of its family.
     repaired_by
-        Of an algorithm as printed: the name of the certified learner that takes its place.
+        For an algorithm as printed, the name of the certified learner that replaces it.
     """
 
     make: type[Any]

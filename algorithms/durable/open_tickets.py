@@ -58,7 +58,7 @@ class OpenTicket:
     Attributes
     ----------
     name, arms
-        Of the ticket, and of its action.
+        The name of the ticket, and the arms of its action.
     handed_out
         Its stored data; None if it was handed out in Python.
     """

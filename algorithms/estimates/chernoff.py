@@ -234,7 +234,7 @@ def chernoff_separation(
     Parameters
     ----------
     n, m
-        How many values and noises are in each of the two totals.
+        The numbers of values and of noises in each of the two totals.
     larger, smaller
         The totals.
     noise

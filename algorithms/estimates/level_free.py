@@ -60,7 +60,7 @@ def level_free_upper(
     Parameters
     ----------
     n, m, total
-        How many values and noises are in totals y; n > 0.
+        The numbers of values and of noises in totals y; n > 0.
     rounds
         tau.
     noise

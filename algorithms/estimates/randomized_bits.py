@@ -24,11 +24,11 @@ class RandomizedBits:
     Parameters
     ----------
     gate
-        Where values come from.
+        The gate of the values.
     epsilon
         The privacy of one message, above 0.
     many
-        How many numbers a message is about, at most 20.
+        The number of values that a message is about, at most 20.
     """
 
     def __init__(self, gate: Gate, epsilon: float, many: int = 1) -> None:

@@ -82,9 +82,9 @@ class ResponseMixture:
         start
             Upper bounds in [0, 1] already; shape (m,).
         clicked, above
-            How often R was the item's position, and one above it.
+            The numbers of responses R with the item's position, and with one above it.
         displays
-            At each position, shape (m, K).
+            The number of displays at each position, shape (m, K).
         """
         upper, size = start.copy(), self.grid.size
         level = self.exponent + math.log(size)

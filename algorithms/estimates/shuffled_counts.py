@@ -61,11 +61,11 @@ class ShuffledCounts:
     Attributes
     ----------
     epsilon, delta
-        Of one client's answers.
+        The privacy parameters of one client's answers.
     coordinates
-        How many counts there are.
+        The number of counts.
     moved
-        How many of them change by 1 at most if a client answers otherwise.
+        The number of counts that change by 1 at most if a client answers differently.
 
     Raises
     ------

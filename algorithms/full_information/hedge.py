@@ -30,7 +30,7 @@ class Hedge(HorizonLearner[Experts]):
     structure
         The experts.
     gate
-        Where feedback comes from: the outcomes of all experts in [0, 1], in the order of the action.
+        The gate of the feedback: the outcomes of all experts in [0, 1], in the order of the action.
     horizon
         The number of rounds T; None if it is not known (`algorithms.restarts`).
 

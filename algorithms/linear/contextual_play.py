@@ -126,11 +126,11 @@ def play_contexts(
     learner, gate
         A learner built on `gate`.
     problem
-        Draws contexts and rewards.
+        The problem, which draws contexts and rewards.
     environment
-        Where the problem's randomness comes from.
+        The source of the problem's randomness.
     rounds
-        How many rounds to play.
+        The number of rounds to play.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def simulate_contexts(
     Parameters
     ----------
     build
-        Makes a learner on a gate.
+        Function that makes a learner on a gate.
     problem, horizon, runs, seed, checkpoints, workers, store, progress
         As of `algorithms.simulate.simulate`.
 

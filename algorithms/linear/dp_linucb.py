@@ -159,7 +159,7 @@ class DPLinUCB(BatchedLinUCB):
     features
         d, the length of an action's vector.
     gate
-        Where rounds' moments come from.
+        The gate of the rounds' moments.
     epsilon, delta
         The privacy of one round: the contexts offered, and the reward.
     horizon

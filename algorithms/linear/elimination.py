@@ -361,7 +361,7 @@ def _commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
     left
         The remaining rounds.
     rounds
-        Of the phases that would explore next, no more than `left` together.
+        The rounds of the phases that would explore next, no more than `left` together.
     widths
         The largest width now, and after each of these phases; one above those before counts as the least of them.
 

@@ -45,7 +45,7 @@ class Design:
     leverage
         g(π), the largest leverage of ALL given actions, computed afresh from ``weights``.
     dimension
-        Of the span of the actions; leverages are taken in it.
+        The dimension of the span of the actions; leverages are taken in it.
     """
 
     support: IntArray
@@ -73,7 +73,7 @@ def g_optimal_design(
     factor
         Above 1; small factors may need more actions than the bound allows.
     start
-        Where steps begin: at up to 2d extreme points (Kumar & Yildirim 2005), or at d actions of large volume; from
+        The first actions: up to 2d extreme points (Kumar & Yildirim 2005), or d actions of large volume; from
         there again at extreme points, where the design would have more actions than the bound.
 
     Raises

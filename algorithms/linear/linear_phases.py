@@ -53,9 +53,9 @@ class Phase:
     support
         Ids of the actions played, ascending; shape (s,).
     counts
-        How often each is played; shape (s,).
+        The number of plays of each; shape (s,).
     clients
-        How many new clients report at its end; 0 in the last phase, to the horizon.
+        The number of new clients that report at its end; 0 in the last phase, to the horizon.
     bounds
         A report's coordinate is clipped to [-bounds, bounds] and divided by it; shape (s,).
     clipped
@@ -393,7 +393,7 @@ class ShuffledReportMean:
     gate, phase
         The gate, and the phase of the reports.
     protocol
-        Returns the protocol of so many clients with reports of so many coordinates.
+        Function that returns the protocol of so many clients with reports of so many coordinates.
     """
 
     def __init__(self, gate: Gate, phase: Phase, protocol: Callable[[int, int], ShuffledMean]) -> None:

@@ -73,8 +73,8 @@ def play_linear(
     learner, gate
         A learner built on `gate`.
     problem
-        Draws the clients' rewards. If it has ``replacement``, each phase draws its clients among all, so the same
-        record may pay again and again.
+        The problem, which draws the clients' rewards. If it has ``replacement``, each phase draws its clients among
+        all, so the same record may pay again and again.
     environment
         The source of the problem's randomness.
     together
@@ -212,11 +212,11 @@ def simulate_phases(
     Parameters
     ----------
     build
-        Makes a learner on a gate.
+        Function that makes a learner on a gate.
     problem
         The problem to play.
     runs
-        How many runs.
+        The number of runs.
     seed
         A non-negative integer.
     rounds
@@ -224,10 +224,10 @@ def simulate_phases(
     workers
         Worker processes (1 runs in this one), or an executor (`algorithms.blocks`).
     store
-        Where runs are stored as they come: the same call goes on after any stop, and one with more runs has these
+        The store of finished runs: the same call goes on after any stop, and one with more runs has these
         already.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Raises
     ------

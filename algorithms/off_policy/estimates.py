@@ -61,13 +61,13 @@ def inverse_propensity(
     Parameters
     ----------
     weights, rewards
-        Of every event.
+        The weight and the reward of every event.
     largest
         A bound on weights, known without the rewards.
     error
-        How often the interval may miss.
+        The probability with which the interval may miss.
     runs
-        Of several runs, the number of each event's.
+        For several runs, the run number of each event.
     """
     weighted = weights * rewards
     low, high = _bernstein_interval(weighted, largest, error)
@@ -109,7 +109,7 @@ def _bernstein_interval(values: FloatArray, largest: float, error: float) -> tup
     largest
         A bound that does not depend on the values.
     error
-        How often the interval may miss.
+        The probability with which the interval may miss.
     """
     if not values.size:
         return 0.0, largest

@@ -97,7 +97,7 @@ def read_log(file: str | Path, *, position: int | None = None) -> LoggedBandit:
     file
         The file, with a line of column names.
     position
-        Of the Open Bandit Dataset: events at this position only. Without it, the position is a context that the
+        For the Open Bandit Dataset, the position of the events to read. Without it, the position is a context that the
         learner does not see.
 
     Raises

@@ -53,7 +53,7 @@ class Evaluation:
     Attributes
     ----------
     estimates
-        By each estimator.
+        The estimates by each estimator.
     played
         The rounds of each run; (runs,). Fewer than the horizon where the log ended.
     read
@@ -91,7 +91,7 @@ def evaluate(
     Parameters
     ----------
     build
-        Makes a learner of the log's structure on a gate.
+        Function that makes a learner of the log's structure on a gate.
     log
         The logged events.
     horizon
@@ -99,7 +99,7 @@ def evaluate(
     runs
         The number of independent runs that share the log.
     seed
-        Of the shares, the rejections and the learner; a non-negative integer.
+        The seed of the shares, the rejections and the learner; a non-negative integer.
     delay
         The number of further rounds after which a round's reward reaches the learner.
     error
@@ -107,7 +107,7 @@ def evaluate(
     checkpoints
         The number of rounds at which the curve is stored.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Raises
     ------

@@ -23,7 +23,7 @@ class LinearContexts:
     parameter
         theta*, (d,), of norm at most 1.
     actions
-        How many are offered.
+        The number of offered actions.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
     folder
         The unpacked archive, with ``ratings.dat`` and ``movies.dat``.
     movies
-        How many of the movies with most ratings are base arms (the lowest id first among equals). Arms are in the
+        The number of movies with most ratings that are base arms (the lowest id first among equals). Arms are in the
         order of the movies' ids: in that of popularity a learner that breaks ties by the lowest arm would know
         the best basis from the start.
 

@@ -43,7 +43,7 @@ class ProblemEntry(Generic[_Built]):
     name, summary
         Its name, and a description in one line.
     family
-        Which learners run on it: ``"semi-bandit"``, ``"matroid"`` (a semi-bandit whose super arms are
+        The family of learners that run on it: ``"semi-bandit"``, ``"matroid"`` (a semi-bandit whose super arms are
         bases), ``"cascade"``, ``"experts"``, ``"linear"`` or ``"contextual"``.
     parameters
         Its settings, with defaults.

@@ -78,9 +78,9 @@ class Problem(Protocol):
         super_arm
             Shape ``(lanes, size)``.
         rounds
-            How many rounds of each lane, at least 0; shape ``(lanes,)``. The cost does not grow with it.
+            The number of rounds of each lane, at least 0; shape ``(lanes,)``. The cost does not grow with it.
         randomness
-            Where the draws come from.
+            The source of the draws.
         """
 
     def expected_reward(self, super_arm: IntArray) -> FloatArray:
@@ -95,7 +95,7 @@ class BernoulliProblem:
     structure
         The super arms and their oracle.
     means
-        Of the outcomes, shape (arms,).
+        The means of the outcomes, shape (arms,).
     """
 
     structure: SuperArms

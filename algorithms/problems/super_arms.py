@@ -105,11 +105,11 @@ def check_super_arms(answers: Any, lanes: int, structure: Any, name: str) -> Int
     answers
         Super arms, one a lane, of an oracle or a list.
     lanes
-        How many were asked for.
+        The number of lanes that were asked for.
     structure
-        Whose arms and size they are to have.
+        The structure with their arms and size.
     name
-        Whose answers they are, for errors.
+        The source of the answers, for errors.
 
     Raises
     ------

@@ -22,9 +22,9 @@ def synthetic_movies(movies: int, users: int, instance: int) -> LoggedUsers:
     Parameters
     ----------
     movies
-        How many, at least 17.
+        The number of movies, at least 17.
     users
-        How many rows the log has.
+        The number of rows of the log.
     instance
         The seed.
     """

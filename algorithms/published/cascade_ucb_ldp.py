@@ -61,7 +61,7 @@ class CascadeUCBLDPLaplace(_PrintedCascade):
     structure
         The ranked lists: L items, K positions.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The claimed privacy of one user's message.
     noise_multiplier

@@ -95,7 +95,7 @@ class CUCBDP(_PrintedTreeLearner):
     structure
         The super arms; K is the size of the largest.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The claimed privacy of one round.
     horizon

@@ -30,7 +30,7 @@ class CUCBLDPGaussian(StartsRaw[SuperArms]):
     structure
         The super arms.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon, delta
         The claimed privacy of one user's message.
     noise_multiplier

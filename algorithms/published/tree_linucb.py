@@ -104,7 +104,7 @@ class TreeLinUCBGaussian(ContextualLearner):
     features
         d, the length of an action's vector.
     gate
-        Where rounds' moments come from.
+        The gate of the rounds' moments.
     epsilon, delta
         The claimed privacy of one round.
     horizon

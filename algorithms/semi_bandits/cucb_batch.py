@@ -46,7 +46,7 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
     noise
         The law of the noise on a batch's sum.
     few
-        How many arms a round feeds, at most.
+        The number of arms a round feeds, at most.
     """
 
     family: ClassVar[Family] = "semi-bandit"
@@ -164,7 +164,7 @@ class CUCBBatch(_HeldBatches[SuperArms]):
     structure
         The super arms; K is the size of the largest.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The privacy of one round's outcome vector, in the view of everything released.
     horizon
@@ -232,7 +232,7 @@ class CUCBKL(_HeldBatches[SuperArms]):
     structure
         The super arms.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     """
 
     name = "cucb-kl"

@@ -105,7 +105,7 @@ class CUCBLDP1(_PrintedMessages):
     structure
         The super arms; K is the size of the largest.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The privacy of one user's message.
     horizon

@@ -34,7 +34,7 @@ class DPBandit(CUCBBatch):
     structure
         The arms.
     gate
-        Where feedback comes from: a number in [0, 1] for the arm played.
+        The gate of the feedback: a number in [0, 1] for the arm played.
     epsilon
         The privacy of one round's outcome, in the view of everything released.
     horizon

@@ -61,11 +61,11 @@ class DPBestArm(StructuredLearner[Arms]):
     structure
         The arms.
     gate
-        Where feedback comes from: a number in [0, 1] for the arm played.
+        The gate of the feedback: a number in [0, 1] for the arm played.
     epsilon
         The privacy of one round's outcome, in the view of everything released.
     error
-        With which probability at most the recommended arm is not the best one (or more than `tolerance` below it),
+        The largest probability that the recommended arm is not the best one (or more than `tolerance` below it),
         in (0, 1). Rewards of an arm are independent and have one mean.
     tolerance
         The largest gap of the recommended arm, in [0, 1). At 0 two best arms are never separated, and both are played

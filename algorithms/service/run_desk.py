@@ -63,7 +63,7 @@ class Feedback:
     values
         One for each of the action's arms. Never shown.
     features
-        Of a contextual learner: the vector of the action that was shown. Never shown.
+        For a contextual learner, the vector of the action that was shown; it is never shown itself.
     """
 
     ticket: str

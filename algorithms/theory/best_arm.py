@@ -88,7 +88,7 @@ def expected_rounds(means: Sequence[float], *, epsilon: float, error: float = ER
     Parameters
     ----------
     means
-        Of the arms; infinite rounds are returned where two of them are the largest.
+        The means of the arms; infinite rounds are returned where two of them are the largest.
     epsilon, error
         As for `DPBestArm`, at tolerance 0.
 

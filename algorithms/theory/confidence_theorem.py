@@ -156,10 +156,10 @@ class ClickTheorem:
         Whether a list is kept for as many rounds as its least displayed item was displayed, and released once; else
         every round is.
     failure
-        With which probability the index of one of the best items is below its mean at some time, at most.
+        The largest probability that the index of one of the best items is below its mean at some time.
     index_level
-        Of the mixture that may lower an index (`algorithms.estimates.response_mixture`): it fails for an item with
-        probability ``e^-x`` of this x, and need be valid for the best items only. None where there is none.
+        The level of the mixture that may lower an index (`algorithms.estimates.response_mixture`): it fails for an item
+        with probability ``e^-x`` of this x, and need be valid for the best items only. None where there is none.
     """
 
     radii: tuple[sp.Expr, ...]
@@ -235,7 +235,7 @@ class WidthTheorem:
     shift, least
         See above; in n, j and the bound's symbols.
     width
-        Of v, the lesser of ``ln det(V / least)`` and `volume`, n, j and the bound's symbols.
+        The width, a function of v, the lesser of ``ln det(V / least)`` and `volume`, n, j and the bound's symbols.
     volume
         An upper bound on ``ln det(G / least + I)``; infinite if that is not used.
     weight, scale
@@ -282,7 +282,7 @@ class WeightTheorem:
     Attributes
     ----------
     rate
-        Of the sums in the exponent of a weight, in the bound's symbols.
+        The rate of the sums in the exponent of a weight, in the bound's symbols.
     noisy
         True if sums are those of `algorithms.full_information.hedge.expert_counter`; else they are exact.
     """

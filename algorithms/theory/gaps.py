@@ -45,7 +45,8 @@ class _Gap:
     least, largest
         The least and the largest positive gap.
     count
-        How many optimal arms are better (matroids), or 1; of an optimal arm, how many outside are worse.
+        The number of optimal arms that are better (matroids), or 1; for an optimal arm, the number of worse arms
+        outside.
     """
 
     least: float
@@ -72,7 +73,7 @@ class Gaps:
     largest_regret
         The largest regret of one round, ``alpha opt - min r``.
     method
-        How they were found.
+        The method by which they were found.
     """
 
     suboptimal: tuple[_Gap, ...]

@@ -178,7 +178,7 @@ class RunningLoss:
         Parameters
         ----------
         profile : PrivacyProfile
-            Of one more release.
+            The profile of one more release.
         epsilon, delta : float
             The budget.
 

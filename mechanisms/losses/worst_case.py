@@ -50,7 +50,7 @@ def bounded_range_curve(size: float, count: int, right: float) -> tuple[FloatArr
     count
         n.
     right
-        Where the grid ends.
+        The right end of the grid.
     """
     cells = int(min(_MOST_CELLS, math.sqrt(_MOST_WORK * size / (count * max(right, size)))))
     too_much = cells < _LEAST_CELLS or size < _LEAST_SIZE

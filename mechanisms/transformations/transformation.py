@@ -145,7 +145,7 @@ class Chain(Transformation):
     Parameters
     ----------
     parts
-        From the first to the last.
+        The transformations, from the first to the last.
     """
 
     parts: tuple[Transformation, ...]

@@ -130,7 +130,7 @@ def screen_rounds(bandit: PlainBandit, player: PairedPlayer, seed: np.random.See
     bandit, player
         The bandit, and its player on proposed pairs.
     seed
-        Of all randomness.
+        The seed of all randomness.
     """
     records = bandit.records
     settings = [

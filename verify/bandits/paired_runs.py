@@ -151,12 +151,12 @@ class PairedPlayer:
     effort
         The effort preset.
     seed
-        Of all runs.
+        The seed of all runs.
 
     Attributes
     ----------
     cost
-        Of a round, in units of `verify.bandits.call_cost`.
+        The cost of a round, in units of `verify.bandits.call_cost`.
     planned
         The final test.
     """

@@ -34,7 +34,7 @@ class _Round:
     units
         That may be spent for each lane-round of the effort.
     most_pairs
-        Of runs for each arm.
+        The largest number of pairs of runs for each arm.
     caution
         Standard errors that are taken off every estimate. Few at first: rare events are not known well yet.
     enter
@@ -68,7 +68,7 @@ class _SearchSize:
     rounds
         The fewest and the most of the first tables.
     fewest_pairs
-        Of runs for every arm of the changed round.
+        The least number of pairs of runs for every arm of the changed round.
     runs_per_pair, runs_of_small, small_family
         Runs of a family for each of those pairs, of which some arms have few; and of a family of so few tables.
     runs_later
@@ -144,7 +144,7 @@ def telling_tables(
     effort
         The effort preset.
     seed
-        Of all randomness.
+        The seed of all randomness.
 
     Raises
     ------

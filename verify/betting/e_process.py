@@ -99,7 +99,7 @@ class Payoff:
         horizon
             Draws a side.
         error
-            Of the rejection; of every ε, or one for all.
+            The error of the rejection; of every ε, or one for all.
         """
         seen = np.asarray(joint, dtype=np.float64) + _UNSEEN
         size = np.sqrt((seen / seen.sum()) @ self.outcomes**2)
@@ -135,7 +135,7 @@ def promised_epsilon(
     draws
         Draws a side to come.
     delta, error
-        Of the claims, and of their rejection.
+        The delta of the claims, and the error of their rejection.
     caution
         Standard errors by which the mean payoff is taken to be below its estimate.
     """

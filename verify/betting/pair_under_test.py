@@ -30,7 +30,7 @@ class PairUnderTest:
     candidate, index
         The pair, and its number in the run.
     seed
-        Of its draws.
+        The seed of its draws.
     """
 
     def __init__(self, candidate: NeighbouringWorlds, index: int, seed: int) -> None:

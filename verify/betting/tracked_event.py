@@ -29,7 +29,7 @@ class Stakes:
     Attributes
     ----------
     delta, error
-        Of the claims, and of their rejection.
+        The delta of the claims, and the error of their rejection.
     draws
         Draws a side to come.
     """

@@ -41,8 +41,8 @@ def begin_run(
     Parameters
     ----------
     settings
-        Of the problem and the learner, its own epsilon, delta and horizon among them; epsilon and delta are by default
-        the budget's.
+        The settings of the problem and the learner, its own epsilon, delta and horizon among them; epsilon and delta
+        are by default the budget's.
     budget
         The largest loss of each record in total.
     """

@@ -32,7 +32,7 @@ class CommandRun:
     debug
         Whether tracebacks are shown.
     flags
-        Of the command that runs, by the parameters of its function.
+        The flags of the command that runs, by the parameters of its function.
     """
 
     debug: bool = False
@@ -76,7 +76,7 @@ class _TableCommand:
     help
         The help text of the command.
     arguments
-        In order.
+        The arguments, in order.
     options
         Names of `OPTIONS`, between blanks.
     ranges

@@ -57,11 +57,11 @@ class _ServiceFile:
     keys
         The file of keys.
     host, port
-        Where it listens; port 0 is any that is free.
+        The address at which it listens; port 0 is any free one.
     anchor
         The file outside that keeps how far the store is.
     name_keys
-        Of a ledger that holds hashes of names: the file of their keys, or ``env:VARIABLE``.
+        For a ledger with hashed names, the file of their keys, or ``env:VARIABLE``.
     tls
         ``certfile`` and ``keyfile``, PEM files; ``behind_proxy`` if something in front of the service has TLS.
     limits

@@ -19,11 +19,11 @@ class Conduct:
     effort
         The effort preset: the amount of work, and the probabilities of error.
     seed
-        Of everything random.
+        The seed of everything random.
     reproduce
         The command line, or the Python call, that repeats the verification.
     progress
-        Called with the share done and the name of the current stage.
+        Function that is called with the share done and the name of the current stage.
     seconds
         The time limit, above 0, infinity for none. A verification that it ends reports its findings until then, and
         that it was stopped.

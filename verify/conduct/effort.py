@@ -43,9 +43,9 @@ class Effort:
         As `samples`, for mechanisms and for functions that return many outputs at once: their draws cost
         nanoseconds.
     confidence
-        Of the lower bounds that rest on draws.
+        The confidence of the lower bounds that rest on draws.
     executor
-        Where the black-box test draws; no result depends on it.
+        The executor of the black-box test's draws; no result depends on it.
     significance
         The largest probability with which a true claim is refuted.
     given

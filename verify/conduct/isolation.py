@@ -90,7 +90,7 @@ def in_own_process(
     seconds
         The time limit that `work` itself keeps; it is killed 15 seconds later, and at once if this process is.
     noted
-        Called with each note.
+        Function that is called with each note.
     errors
         Kinds of errors in its input, each made of one message, special ones first: they are raised here again.
 

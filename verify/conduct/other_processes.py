@@ -58,7 +58,7 @@ class Again:
         Function that repeats more of them, and returns the number in each event. None if a digest is enough: draws
         that do not follow from the seed are then no evidence.
     draws
-        How many draws of each event `count` makes.
+        The number of draws that `count` makes of each event.
     counted
         For each event: how many lay in it here, of how many draws.
     """
@@ -81,7 +81,7 @@ class Again:
         Parameters
         ----------
         inside
-            Makes so many draws of each event's world, and returns which of them lie in the event.
+            Function that makes so many draws of each event's world, and returns which of them lie in the event.
         few, many
             Draws for the digest, and for the counts.
         counted

@@ -41,7 +41,7 @@ class KnownDeployment:
     source
         The publication that holds the figures.
     commit
-        Of the registry's version that was read.
+        The commit of the registry's version that was read.
     figures
         Published figures with their parameters.
     not_audited

@@ -52,7 +52,7 @@ class RegistryEntry:
     data
         The entry as the registry's schema has it.
     basis
-        Of each field that is filled, ``"Known"``, ``"Declared"``, or both.
+        The basis of each filled field: ``"Known"``, ``"Declared"``, or both.
     """
 
     data: Mapping[str, Any]

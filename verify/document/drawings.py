@@ -116,7 +116,7 @@ class Laws:
     reading
         The reading, in words.
     bins
-        In the order of the values; none where only the probabilities of the event are known.
+        The bins in the order of the values; none where only the probabilities of the event are known.
     event, event_prime
         Probabilities of the event, each with its words.
     """

@@ -31,7 +31,7 @@ def innovations(fit: WorldSamples, columns: Sequence[Column]) -> list[Combinatio
     Returns
     -------
     list of Combination
-        In units of their spread. Empty if fewer than two are left, or there are too few draws.
+        The innovations, in units of their spread. Empty if fewer than two are left, or there are too few draws.
     """
     if not 2 <= len(columns) <= MOST_COLUMNS or len(fit[0].values) < _FEWEST * len(columns):
         return []

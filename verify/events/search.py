@@ -192,7 +192,7 @@ class _Candidates:
     families
         The families.
     family, at
-        Of each event.
+        The family of each event, and its number in the family.
     hits, trials
         Shape (2, events): the first world, then the second.
     split

@@ -72,7 +72,7 @@ class Quantity:
     label
         For the axis, units included.
     of
-        From rounds (checkpoints, 1), regret and reward (checkpoints, runs) to the quantity.
+        Function from rounds (checkpoints, 1), regret and reward (checkpoints, runs) to the quantity.
     more_is_better
         True if a higher line is the better learner.
     """
@@ -108,7 +108,7 @@ class FigureAxis:
     logarithmic
         Its scale.
     of
-        From the value of a configuration's parameter to its place; None if the axis has the rounds.
+        Function from the value of a configuration's parameter to its place; None if the axis has the rounds.
     """
 
     label: str
@@ -182,7 +182,7 @@ class PaperStatement:
     Attributes
     ----------
     says
-        In the paper.
+        The statement in the paper.
     seen
         The rule: from the simulated results to whether the statement is seen.
     why

@@ -39,7 +39,7 @@ def simulate_plain_bandit(
     horizon, runs, seed, checkpoints
         As for `algorithms.simulate.simulate`.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Returns
     -------

@@ -34,7 +34,7 @@ class Reproduced(FromJson):
     Attributes
     ----------
     name
-        Of the experiment.
+        The name of the experiment.
     picture, data, report
         The files: PNG, CSV and Markdown.
     seconds
@@ -100,9 +100,9 @@ def reproduce(
     data
         The user's MovieLens-1M, for experiments that take data.
     executor
-        Where configurations are simulated, by default in this process; no result depends on it.
+        The executor of the simulations, by default this process; no result depends on it.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
     size
         Instead of that of the scale.
 

@@ -28,7 +28,7 @@ def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, pro
     executor
         Each of its workers simulates one configuration at a time.
     progress
-        Called with the share that is done, by the costs of the configurations.
+        Function that is called with the share done, by the costs of the configurations.
 
     Raises
     ------

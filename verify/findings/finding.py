@@ -409,7 +409,7 @@ class Statement(Enum):
         failing
             If it depends on more than the statement.
         values
-            Of the words.
+            The values of the fields in the words.
         """
         error = values.get("error")
         if self.kind is FindingKind.CRASH and isinstance(error, SystemExit):
@@ -518,7 +518,7 @@ class LowerBound:
     confidence
         Probability with which the bound holds; 1 if it was computed exactly.
     method
-        How it was found.
+        The method by which it was found.
     samples
         Draws of the view spent on it; 0 if it was computed exactly.
     in_view
@@ -605,7 +605,7 @@ class ReadingLaws:
     draws
         Draws a side that were counted; 0 if the bins have probabilities.
     bins
-        In the order of the values.
+        The bins in the order of the values.
     """
 
     reading: str
@@ -632,8 +632,9 @@ class Witness:
     event
         The event as a clause, or the decision that differs.
     probability, probability_prime
-        Of the event, on data and on data_prime: estimated from the counts; without counts exact or, where the lower
-        bound has a confidence, at least so much with that confidence on data, and in that ratio on data_prime.
+        The probability of the event on data, and on data_prime: estimated from the counts; without counts exact or,
+        where the lower bound has a confidence, at least so much with that confidence on data, and in that ratio on
+        data_prime.
     reproduce
         A command that shows the same again.
     details

@@ -168,11 +168,11 @@ def command_subject(
     command
         The program and its arguments, as a list or as one would type them; no shell takes part.
     neighbours
-        Which data sets are neighbours.
+        The neighbouring data sets.
     folder
-        Where to start it; by default the current folder.
+        The folder in which it starts; by default the current one.
     name
-        How to call it in reports; by default the command.
+        Its name in reports; by default the command.
     model, comment
         The trust model and the meaning of a record, for the report.
     epsilon, delta

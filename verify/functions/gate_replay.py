@@ -115,7 +115,7 @@ def _replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: in
     replays
         Recorded runs per pair.
     seed
-        Of everything random.
+        The seed of everything random.
 
     Returns
     -------

@@ -32,7 +32,7 @@ class NoiseChecks:
     pair
         Neighbours that it is called on.
     seed
-        Of all calls.
+        The seed of all calls.
     """
 
     runs: FunctionRuns

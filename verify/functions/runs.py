@@ -79,7 +79,7 @@ class FunctionRuns:
         The number of outputs drawn so far, and the time that their calls took; without those of the first calls, in
         which a function may be compiled or load something.
     outside
-        Where the caller named no data and they are a guess: the data sets on which the subject raised an error, and
+        If the caller named no data and they are a guess, the data sets on which the subject raised an error, and
         the errors.
     """
 
@@ -109,9 +109,9 @@ class FunctionRuns:
         data
             The data set.
         n
-            How many outputs.
+            The number of outputs.
         seed
-            Of the generator that the function gets, and of NumPy's and Python's global random states.
+            The seed of the generator that the function gets, and of NumPy's and Python's global random states.
 
         Raises
         ------

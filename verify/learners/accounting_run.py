@@ -271,7 +271,7 @@ def run_accounting(
     Parameters
     ----------
     build
-        Makes the learner on its gate.
+        Function that makes the learner on its gate.
     runs
         Each lets a learner play `rounds` rounds.
     terms
@@ -281,7 +281,7 @@ def run_accounting(
     rounds
         Number of rounds.
     seed
-        Of all randomness.
+        The seed of all randomness.
     """
     pricings = [
         Pricing(terms.composition),

@@ -72,7 +72,7 @@ class ShownUser:
     Attributes
     ----------
     build
-        Makes the learner on a gate.
+        Function that makes the learner on a gate.
     features
         The length of an action's vector.
     batch

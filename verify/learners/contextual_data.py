@@ -81,7 +81,7 @@ class ShownTurn(NamedTuple):
     Attributes
     ----------
     estimate, covariance, width
-        Of its policy.
+        The estimate, covariance and width of its policy.
     contexts, chosen
         As `ContextualTurn` has them.
     """

@@ -39,7 +39,7 @@ class ContextualFamily(LearnerFamily):
     Attributes
     ----------
     build
-        Makes the learner on a gate.
+        Function that makes the learner on a gate.
     problem
         The law that users are drawn from.
     claim

@@ -35,7 +35,7 @@ def add_function_trials(
     drawn
         A data set of the problem's law.
     seed
-        Of all randomness.
+        The seed of all randomness.
     """
     if not any(each.kind is AssumptionKind.DECLARED_FUNCTION for each in evidence.assumptions):
         return

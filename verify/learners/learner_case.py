@@ -27,7 +27,7 @@ class LearnerCase:
     Attributes
     ----------
     build
-        Makes the learner on a gate.
+        Function that makes the learner on a gate.
     problem
         The structure it plays on, and the law that data sets are drawn from.
     claim

@@ -156,7 +156,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
     name
         A registered learner's.
     rounds
-        Of the runs that were played.
+        The rounds of the runs that were played.
     """
     enforced = (
         exact("The accountant blocks any release that would exceed the claim, in every run of any length."),

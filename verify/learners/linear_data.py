@@ -87,7 +87,7 @@ class OneByOne(_LikeOthers):
     clients
         The problem, which draws them.
     seed
-        Of all random numbers.
+        The seed of all random numbers.
     replaced
         True for clients with other numbers, in the order in which they report.
     """

@@ -87,7 +87,7 @@ class LinearFamily(LearnerFamily):
     Attributes
     ----------
     build
-        Makes the learner on a gate.
+        Function that makes the learner on a gate.
     problem
         The actions, and the law that clients are drawn from.
     claim

@@ -100,7 +100,7 @@ def other_records(
     data
         Shape (records, arms).
     domain
-        Of one record.
+        The domain of one record.
     numbers
         Telling values of a coordinate, in [0, 1] for the least to the largest.
     rng

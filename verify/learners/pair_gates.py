@@ -201,7 +201,7 @@ class SteeredPair(Watched):
     Parameters
     ----------
     seed
-        Of all randomness.
+        The seed of all randomness.
     steering
         The target.
     sees_draws

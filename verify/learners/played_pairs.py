@@ -200,7 +200,7 @@ class PlayedPairs:
     Attributes
     ----------
     build
-        Makes it on a gate.
+        Function that makes it on a gate.
     pairs
         The pairs that it is played on.
     claim, conduct

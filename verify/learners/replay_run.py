@@ -58,9 +58,9 @@ class Replays:
     Attributes
     ----------
     build
-        Makes the learner on its gate.
+        Function that makes the learner on its gate.
     same
-        Returns True if two steps of its play are the same.
+        Function that returns True if two steps of its play are the same.
     differs
         The statement about the first that is not.
     observed

@@ -118,7 +118,7 @@ def choose_event(
     error
         Error probability of the coming bound.
     seed
-        Of all randomness.
+        The seed of all randomness.
     orders
         The events to consider: likelier on D (False), on D' (True), or both.
     """
@@ -166,7 +166,7 @@ def bound_ratio(
     error, strict_error
         Probabilities with which the two bounds may fail.
     seed
-        Of all randomness; not the one that the event was chosen with.
+        The seed of all randomness; not the one that the event was chosen with.
     """
     inside = [
         np.minimum(weights[chosen.event.holds(batch)], chosen.cut)

@@ -159,7 +159,7 @@ def _take_in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 
     Returns
     -------
     list of int
-        In the order in which they were taken, and then those that were only named first.
+        The pairs in the order in which they were taken, and then those that were only named first.
     """
     candidates = range(len(scores[0]))
     orders = [sorted(candidates, key=[-score for score in of].__getitem__) for of in scores]

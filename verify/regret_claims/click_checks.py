@@ -44,9 +44,9 @@ class ClickRun(StructuredRun[ClickConfidence]):
     Attributes
     ----------
     displays
-        Of each item, up to the last release; shape (lanes, items).
+        The displays of each item, up to the last release; shape (lanes, items).
     length
-        After how many rounds of its list each lane's phase is due to end, and how many were played; shape (lanes,).
+        The length in rounds of each lane's present phase, and the rounds of it that were played; shape (lanes,).
 
     Raises
     ------

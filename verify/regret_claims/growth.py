@@ -91,13 +91,13 @@ def measure_growth(
     epsilon
         The epsilon of the learner, if it takes one.
     runs
-        At each horizon; by default 1536.
+        The number of runs at each horizon; by default 1536.
     seed
-        Of all randomness.
+        The seed of all randomness.
     error
         The probability that regret like log T is called faster, at most.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
     where
         Workers and store, as `algorithms.simulate.simulate` takes them.
 

@@ -76,7 +76,7 @@ def audit_local_privacy(
     gap
         D: means are (1/2, 1/2 - D), then (1/2, 1/2 + D); in (0, 1/2).
     horizon, runs, seed
-        Of the simulations.
+        The horizon, number of runs and seed of the simulations.
     error
         The probability that a true claim is called impossible, at most.
     where

@@ -58,7 +58,7 @@ class MeanRun(BatchedRun):
     filled, open
         Number of outcomes that wait for a release, and their sum (those of a tree always wait).
     batch
-        After how many a release is due.
+        The number of values after which a release is due.
     releases
         The number of noises in each estimate.
 

@@ -27,7 +27,7 @@ class Checkpoint:
     Attributes
     ----------
     round
-        How many.
+        The number of rounds.
     mean, lower, upper
         Mean regret of the runs, and limits on its expectation.
     bound

@@ -68,7 +68,7 @@ def check_proof(
     problem
         The problem's name.
     seed
-        Of all randomness.
+        The seed of all randomness.
     error
         The probability that a true learner violates anything, at most.
     """

@@ -294,9 +294,9 @@ class ProofRun(abc.ABC):
         count
             Values in each estimate, (lanes, arms).
         here
-            Where one has just reached it, at a count of the form 2^i or, for batches, 2^i - 1.
+            True where an estimate has just reached a count of the form 2^i or, for batches, 2^i - 1.
         far
-            Where estimates are off at a level, on either side.
+            Function of a level: True where estimates are off by more than their radius, below and above.
         """
         if not here.any():
             return
@@ -448,7 +448,7 @@ class BatchedRun(StructuredRun[Confidence]):
     filled, open
         Number of outcomes that wait for a release, and their sum.
     batch
-        After how many a release is due.
+        The number of values after which a release is due.
     releases
         Number of noises in each estimate.
     fresh
@@ -530,13 +530,13 @@ def check_laws(
     make_run
         The class that checks the rounds, as the theorem's `confidence` needs it, such as `MeanRun` or `PhaseRun`.
     build
-        Makes the learner on a gate: one that shows its state (as an `ExplainedLearner`).
+        Function that makes the learner on a gate: one that shows its state (as an `ExplainedLearner`).
     bound, instance
         The theorem, and the instance that is played.
     lanes
         Independent runs, a multiple of 64 but for linear bandits, where each is of a learner of its own.
     seed
-        Of all randomness.
+        The seed of all randomness.
     error
         The probability that a true learner violates anything, at most.
 

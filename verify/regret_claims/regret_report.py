@@ -99,7 +99,7 @@ class RegretReport(FromJson):
     size
         The size of the problem, as K and L; empty if it was not kept.
     provenance
-        When and by which code it was made.
+        The date and the code of the report.
     """
 
     DERIVED: ClassVar = ("verdict", "reasons")

@@ -99,9 +99,9 @@ def fit_scaling(
     horizon
         Rounds; by default the fewest at which the bound speaks in all cells, or all that can be played.
     runs, seed
-        In each cell.
+        The number of runs in each cell, and their seed.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
     where
         Workers and store, as `algorithms.simulate.simulate` takes them.
 

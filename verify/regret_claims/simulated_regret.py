@@ -34,7 +34,7 @@ def simulated_regret(
     make, instance
         The learner's class, and the instance that it plays.
     checkpoints
-        How many.
+        The number of checkpoints.
     simulation
         Runs, seed, workers, store and progress, as `algorithms.simulate.simulate` takes them.
     """

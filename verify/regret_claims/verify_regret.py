@@ -105,7 +105,7 @@ def regret(
         The learner's epsilon; by default the least of 1, 2, 5, ... at which the bound speaks within a horizon that can
         be run, or 1. Learners of contexts, whose bound only runs tell, have 1, or 1000 as printed.
     delta
-        Of learners that need one.
+        The delta of a learner that needs one.
     horizon
         Rounds per run; by default the smallest at which the bound is at most a third of the worst possible regret, and
         4,000 of contexts.
@@ -117,11 +117,11 @@ def regret(
     error
         The probability that a learner which keeps its bound is called violated, at most.
     seed
-        Of all randomness.
+        The seed of all randomness.
     workers, store
-        Where runs are done and kept, as in `algorithms.simulate`; the report does not depend on them.
+        The workers and the store of the runs, as in `algorithms.simulate`; the report does not depend on them.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Returns
     -------

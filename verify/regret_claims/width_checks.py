@@ -45,7 +45,7 @@ class WidthRun(ProofRun):
     Attributes
     ----------
     spans
-        Of how many rounds releases are, by the round in which they are due.
+        The number of rounds in each release, by the round in which it is due.
 
     Raises
     ------

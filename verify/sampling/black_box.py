@@ -104,13 +104,13 @@ def black_box_test(
     samples
         Draws of the view to spend in all: every stage, both worlds, all candidates.
     confidence
-        Of the reported bounds.
+        The confidence of the reported bounds.
     significance
         Error level of the refutation.
     seed
-        Of everything random; the result is the same for the same seed, bit by bit.
+        The seed of everything random; the result is the same for the same seed, bit by bit.
     progress
-        Called with the fraction done and the present stage, in words.
+        Function that is called with the fraction done and the present stage, in words.
     executor
         The processes that draw and count, by default this one; the result does not depend on it.
     lattice

@@ -26,9 +26,9 @@ class BlackBoxResult(CountedEvent):
     Attributes
     ----------
     hits, hits_prime, trials
-        Of final draws alone.
+        The counts of the final draws alone.
     confidence
-        Of the two bounds, which hold together, and of the band (as a statement of its own).
+        The confidence of the two bounds, which hold together, and of the band (as a statement of its own).
     refuted
         True if `strict_epsilon_lower` exceeds the claim by more than rounding may add (`Event.rounding`), and the
         final draws are not `dependent`. Nothing else decides it.

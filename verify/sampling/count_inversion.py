@@ -30,7 +30,7 @@ def choose_inversion(
     trials
         Draws a side of the coming test.
     delta, error
-        Of the coming bound.
+        The delta and the error of the coming bound.
 
     Returns
     -------

@@ -43,7 +43,7 @@ class CountedEvent(ABC):
     epsilon_lower
         Lower bound on ε at the claimed δ, at `confidence`; at least 0.
     confidence
-        Of the bounds.
+        The confidence of the bounds.
     refuted
         True if the claim is refuted.
     significance
@@ -53,7 +53,7 @@ class CountedEvent(ABC):
     search_samples
         Draws that went to a search for pairs.
     seed
-        From which everything can be drawn again.
+        The seed from which everything can be drawn again.
     interrupted
         True if it was stopped before its end.
     dependent

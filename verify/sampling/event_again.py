@@ -70,7 +70,7 @@ class EventAgain:
     witness
         `Witness.details`.
     seed
-        Of the draws: a fresh one.
+        The seed of the draws: a fresh one.
     floating_point
         True if an event that only floating-point arithmetic shows counts against the claim.
 

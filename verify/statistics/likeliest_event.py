@@ -24,7 +24,7 @@ class LossEvent:
     Attributes
     ----------
     threshold
-        In ε; infinite if the event is impossible on D′.
+        The threshold of the loss, in ε; infinite if the event is impossible on D′.
     probability, probability_prime
         Under D and under D′; the second is 0 also where it is below all floats.
     """

@@ -47,7 +47,7 @@ class Neighbour:
     Attributes
     ----------
     record
-        Which record; 0 is the outcome vector of a learner with a warm start, t the user of round t.
+        The number of the record; 0 is the outcome vector of a learner with a warm start, t the user of round t.
     value
         Its replacement, shape (arms,).
     words
@@ -123,7 +123,7 @@ def backgrounds(
     drawn
         Records 0 .. rounds, shape (rounds + 1, arms).
     domain
-        Of one record.
+        The domain of one record.
     arms
         The number of arms.
     initial
@@ -181,7 +181,7 @@ def of_people(
     data
         The records of all others, shape (rounds + 1, arms).
     domain
-        Of one round.
+        The domain of one round.
     unit
         The unit: one person, with the rounds in which it takes part.
     names

@@ -44,7 +44,7 @@ class PlannedTest:
     Attributes
     ----------
     delta
-        Of the claim.
+        The delta of the claim.
     hidden
         True if the adversary does not see the action of the changed record's own round.
     units
@@ -85,7 +85,7 @@ def best_events(
         Arrays of shape (neighbours, values): the share of draws with each value on D, the same on D', and further
         sums that `bound` needs over the draws with each value.
     bound
-        From sums over the values in an event to the bound that it predicts.
+        Function from sums over the values in an event to the bound that it predicts.
     planned
         The final test.
     """

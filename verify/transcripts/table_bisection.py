@@ -78,7 +78,7 @@ def bisect_tables(
     Parameters
     ----------
     draw
-        Draws actions on a table.
+        Function that draws actions on a table.
     tables
         The tables between which to bisect; all of one shape.
     space
@@ -86,7 +86,7 @@ def bisect_tables(
     draws
         Draws of the actions on every table.
     seed
-        Of all randomness.
+        The seed of all randomness.
     most
         The most pairs of tables that are bisected.
     """

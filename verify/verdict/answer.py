@@ -49,13 +49,13 @@ class Answer:
     claim
         Its claim.
     seed
-        Of everything random.
+        The seed of everything random.
     kind
         The kind of the subject. Of a learner, the evidence has the number of rounds that were played.
     mechanism
         A mechanism's parameters, as its ``to_dict`` returns them; of others None.
     digest
-        Of the subject's own code and parameters; "" if they have none that can be read.
+        The digest of the subject's own code and parameters; "" if they have none that can be read.
     modules
         Digests of the modules outside of this library that its code consists of, by name.
     evidence

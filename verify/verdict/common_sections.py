@@ -57,7 +57,7 @@ def claim_section(claim: Claim, arithmetic: str = "", problem: str = "") -> Sect
     claim
         The claim.
     arithmetic, problem
-        Of which numbers it is, and on which problem a learner was tested, if that is known.
+        The arithmetic that it is about, and the problem on which a learner was tested, if that is known.
     """
     pairs = [
         ("Parameters", claim_words(claim)),

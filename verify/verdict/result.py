@@ -50,11 +50,11 @@ class Verification(FromJson):
     assumptions
         The unchecked assumptions of the upper bound.
     findings
-        In the order in which they were met.
+        The findings, in the order in which they were met.
     seed
         Seed of everything random.
     provenance
-        When and by which code it was made.
+        The date and the code of the verification.
     details
         More keys of the JSON object, such as ``"coupled"`` or ``"detection_floor"``; they must not repeat
         its own.

@@ -57,7 +57,7 @@ def document_of(*results: FromJson, **files: str) -> Document:
     Parameters
     ----------
     results
-        Of one kind.
+        Results of one kind.
     files
         Digests of the files they were read from, by name.
     """

@@ -52,7 +52,7 @@ class Environment:
     horizon
         The number of rounds that the environment states to the bandit; `rounds` by default.
     round_ends
-        Called with the number of every round, from 0, when the next one begins or the play ends.
+        Function that is called with the number of every round, from 0, when the next one begins or the play ends.
 
     Attributes
     ----------

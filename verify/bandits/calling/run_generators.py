@@ -28,7 +28,7 @@ class RunGenerators:
     Parameters
     ----------
     seed
-        Of all runs.
+        The seed of all runs.
 
     Attributes
     ----------
