@@ -34,7 +34,7 @@ class View(Enum):
     MESSAGES_AND_OTHER_ACTIONS = "the messages of all rounds, and the actions of all but the record's own"
     OTHER_MESSAGES = "the messages and the actions of all rounds but the record's own"
     OUTPUT = "the output"
-    SHUFFLED = "how many ones the shuffled bits of every action hold"
+    SHUFFLED = "the number of ones among the shuffled bits of every action"
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ def _notion(
 def _epsilon(parameters: Mapping[str, Any]) -> Fraction:
     epsilon = nonnegative("epsilon", parameters["epsilon"])
     if math.isinf(epsilon):
-        raise ParameterError("epsilon = inf: must be finite; what has no finite epsilon is 'declassified'")
+        raise ParameterError("epsilon = inf: must be finite; a release without one is 'declassified'")
     return Fraction(epsilon)
 
 

@@ -152,7 +152,7 @@ class _Front:
             problem = ServiceProblem(400, "disconnected", "the client went away")
         except Exception as error:
             note("failed", logging.ERROR, route=operation.path, error=place_of(error))
-            problem = ServiceProblem(500, "failed", "an error of the service's own; its journal says where")
+            problem = ServiceProblem(500, "failed", "an error of the service's own; see its journal")
         return _refusal(problem, request.scope)
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
@@ -211,7 +211,7 @@ class _Front:
         if not key.allows(operation.scope):
             scope = operation.scope.value
             raise ServiceProblem(
-                403, "wrong-scope", f"this key does not allow what takes the scope {scope!r}"
+                403, "wrong-scope", f"this key does not allow requests that need the scope {scope!r}"
             )
         if not key.reaches(operation.run):
             raise ServiceProblem(403, "wrong-run", f"this key is for {', '.join(sorted(key.runs))} only")

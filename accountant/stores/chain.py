@@ -39,9 +39,9 @@ def parse_entry(text: str) -> Any:
     try:
         body, end = _scan(text, 0)
     except StopIteration as error:
-        raise ParameterError(f"no JSON stands at {text[error.value : error.value + 20]!r}") from None
+        raise ParameterError(f"there is no JSON at {text[error.value : error.value + 20]!r}") from None
     if end != len(text):
-        raise ParameterError(f"something stands behind it: {text[end : end + 20]!r}")
+        raise ParameterError(f"there is text after it: {text[end : end + 20]!r}")
     return body
 
 

@@ -69,7 +69,7 @@ def fold_of(position: int, text: str) -> Fold:
     except (LookupError, TypeError, ValueError) as error:
         raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", position) from None
     if not 0 < fold.after < position:
-        raise LedgerDamaged(f"says that it stands for the entries up to {fold.after}", position)
+        raise LedgerDamaged(f"claims to replace the entries up to {fold.after}", position)
     return fold
 
 

@@ -83,7 +83,7 @@ def import_ledger(
         make_store(store, replay.terms, named, partial(_fill, replay, names_of, digest, by, reason))
     except OutcomeUnknown as error:
         raise OutcomeUnknown(
-            f"{error}; {target} is what was to be imported: look whether {store} holds it, before it is renamed"
+            f"{error}; {target} was to be imported: look whether {store} holds it, before it is renamed"
         ) from None
     except BaseException as error:
         if isinstance(error, InUse) or not holds_ledger(store):  # an interruption may fall behind the commit

@@ -176,7 +176,7 @@ def chained_to(before: bytes, position: int, row: EntryRow) -> bytes:
     if found != position:
         raise LedgerDamaged("it is missing", position)
     if entry_hash(before, text) != digest:
-        raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
+        raise LedgerDamaged("its hash is not that of its text and of the entry before it", position)
     return digest
 
 
@@ -313,7 +313,7 @@ class ReplayedEntries(State):
         """
         position, text, digest = row
         if entry_hash(b"", text) != digest:
-            raise LedgerDamaged("its hash is not that of what it says, and a fold left it", position)
+            raise LedgerDamaged("its hash is not that of its text, and a fold left it", position)
         self._left = True
         self._read_entry(position, text)
         self._left = False
@@ -530,7 +530,7 @@ class ReplayedEntries(State):
             said.append(f"adopted {counted_noun(len(self.adoptions), 'time')}, as a copy or a backup{known}")
         if self.imports:
             said.append(f"imported {counted_noun(len(self.imports), 'time')}, from another ledger")
-        words = "what was charged elsewhere since, from the same budgets, is not in it"
+        words = "later charges elsewhere, on the same budgets, are not in it"
         return f"{'; '.join(said)}: {words}" if said else ""
 
     def _begin_epoch(self, position: int, epoch: int) -> None:
@@ -600,7 +600,7 @@ class ReplayedEntries(State):
         if found != (event,):
             if at < self.clock:
                 raise LedgerDamaged("goes back in time", position)
-            raise LedgerDamaged("is not what was asked for leads to", position)
+            raise LedgerDamaged("is not the event that its command leads to", position)
 
     def _open(self, position: int, opened: Iterable[Sequence[Any]]) -> None:
         for number, promise in opened:

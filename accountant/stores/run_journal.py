@@ -187,8 +187,8 @@ class RunJournal:
             _, before, charges = self._end
             if after is None or _digest(before, text) != digest:
                 raise LedgerDamaged(
-                    f"{self._name}{CHARGES}: line {number} is not what was written, so what was charged after the last "
-                    "save is not known"
+                    f"{self._name}{CHARGES}: line {number} was changed, so the charges after the last "
+                    "save are not known"
                 )
             self._end = end, digest, charges + ("paid" in body)
             found.append(body)

@@ -553,7 +553,7 @@ def check_said(by: str, reason: str) -> None:
     """
     for name, word in (("by", by), ("reason", reason)):
         if not word.strip():
-            raise ParameterError(f"{name} = {word!r}: must be said, and is kept in the ledger")
+            raise ParameterError(f"{name} = {word!r}: must not be empty; the ledger keeps it")
 
 
 class _NamedCharge:

@@ -243,7 +243,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
             raise LedgerDamaged(f"account {number} is not of the record that its entries commit it to")
         account = replay.account(number)
         if spent != replay.units.format_vector(account.spent):
-            raise LedgerDamaged(f"account {number} has not spent what the entries say")
+            raise LedgerDamaged(f"account {number} has another spent amount than in the entries")
         if counted != (None if replay.limits is None else replay.limits.text(account.counted)):
             raise LedgerDamaged(f"rules do not count of account {number} what the entries say")
         count, mass = count + 1, mass + mass_of(account_row("the table `account`", row)[-1])
@@ -282,7 +282,7 @@ def _compare_requests(replay: ReplayedEntries, session: Session) -> None:
         if request is None or (request.position, request.digest) != (position, digest):
             raise LedgerDamaged("the table `request` does not fit to the entries")
         if request.stamp != stamped:
-            raise LedgerDamaged("the table `request` does not say when what is answered was charged")
+            raise LedgerDamaged("the table `request` has another time for a request than the entries")
         if answer is not None and hashlib.sha256(stored_bytes(answer)).hexdigest() != digest:
             raise LedgerDamaged(f"the answer to request {json.loads(key)!r} is not the one that was given")
     if left:
@@ -296,7 +296,7 @@ def _compare_store(replay: ReplayedEntries, session: Session) -> None:
     if (instance, epoch, json.loads(location), rules) != held:
         raise LedgerDamaged("the table `store` does not fit to the entries")
     if (None if closed is None else json.loads(closed)) != replay.closed:
-        raise LedgerDamaged("the table `store` does not say of the gate what the entries say")
+        raise LedgerDamaged("the table `store` has another state of the gate than the entries")
     store_row("the row", row)
     # An index finds them when a store is opened: one changed bit of it hides one, names another entry, or one twice.
     found = session.row("SELECT releases, records FROM tally WHERE kind = ?", RARE_TALLY)

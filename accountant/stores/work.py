@@ -335,7 +335,7 @@ class Work(State):
         before = b"" if found[2] is None else stored_bytes(found[2])
         # Without one before it, it was left by a fold.
         if stored_bytes(found[1]) not in (entry_hash(before, found[0]), entry_hash(b"", found[0])):
-            raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
+            raise LedgerDamaged("its hash is not that of its text and of the entry before it", position)
         return json.loads(found[0])
 
     def reservation(self, position: int) -> str | None:
@@ -563,7 +563,7 @@ class Work(State):
                     self._need_to_be_alone()
                     position = self._kind_rows[digest] = self.append(body)
                 elif self.body(position := int(found[0])) != body:
-                    raise LedgerDamaged("is not the kind that the table `kind` says", position)
+                    raise LedgerDamaged("is not the kind of the table `kind`", position)
             known = self.new_kinds[key] = entry.for_records(()), position
         return known[1]
 

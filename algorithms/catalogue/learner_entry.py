@@ -29,7 +29,7 @@ ANYTIME = Parameter(
     "anytime",
     "str",
     "no",
-    meaning="whether the learner is not told how many rounds there will be",
+    meaning="whether the learner runs without a horizon",
     choices=("no", "yes"),
 )
 """The setting of learners that accept a horizon and need none."""

@@ -216,7 +216,7 @@ def learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | No
     kept, name = kept_in(at, _KEPT), location_name(at)
     if kept is None:
         raise ParameterError(
-            f"{name}: does not say what its learner is: it was begun in Python, not by `dpwitness ledger "
+            f"{name}: does not name its learner: it was begun in Python, not by `dpwitness ledger "
             "create --learner`; give its builder, file.py:function"
         )
     try:
@@ -229,7 +229,7 @@ def learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | No
         if ".py:" not in problem:
             return NamedLearner(**saved)
     except (AttributeError, DataFileError, KeyError, TypeError, ValueError) as error:
-        raise ParameterError(f"{name}: what it says of its learner cannot be read ({error})") from None
+        raise ParameterError(f"{name}: its description of its learner cannot be read ({error})") from None
     if read_problem is None:
         raise ParameterError(
             f"{name}: its problem is a user's own, {problem}: give read_problem, which reads it"

@@ -161,7 +161,7 @@ def _linear(trust: LearnerTrust, delta: float) -> tuple[str, str]:
         raise ParameterError("delta = 0.0: linear learners add Gaussian noise, and need a delta above 0")
     return (
         f"dp-dpe-{trust}",
-        "the only learner here of clients who report averages; dp-pe-"
+        "the only learner here with clients that report averages; dp-pe-"
         f"{trust} where every round is another client's",
     )
 
@@ -241,7 +241,7 @@ def _experts(trust: LearnerTrust, delta: float) -> tuple[str, str]:
         raise ParameterError("delta = 0.0: running sums get Gaussian noise, which needs a delta above 0")
     return (
         "dp-hedge",
-        "privacy adds the deviation of one running sum to regret (theorem), whatever the horizon",
+        "privacy adds the deviation of one running sum to regret (theorem), at any horizon",
     )
 
 

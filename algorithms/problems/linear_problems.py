@@ -60,7 +60,7 @@ linear_problems: dict[str, ProblemEntry[LinearBandit]] = {
             Parameter(
                 "sigma", "float", 0.1, 0, 10, "sub-Gaussian parameter of clients' deviations from theta*"
             ),
-            Parameter("population", "int", 100_000, 1, 100_000_000, "how many clients there are, |U|"),
+            Parameter("population", "int", 100_000, 1, 100_000_000, "the number of clients, |U|"),
             Parameter(
                 "replacement",
                 "str",

@@ -138,5 +138,5 @@ def check_super_arms(answers: Any, lanes: int, structure: Any, name: str) -> Int
         )
     wrong = ((found[:, 1:] >= 0) & (found[:, :-1] < 0)).any(axis=1)
     if wrong.any():
-        raise ProblemError(f"{name} returned {found[wrong][0].tolist()}; padding must stand at the end")
+        raise ProblemError(f"{name} returned {found[wrong][0].tolist()}; padding must be at the end")
     return found

@@ -36,7 +36,7 @@ _GROWTH = Parameter(
     0.1,
     1e-3,
     1.0,
-    "by which share of what was released an arm's data grow with its next batch",
+    "the size of an arm's next batch, as a share of its outcomes released before",
 )
 
 

@@ -181,7 +181,7 @@ class RunDesk:
             except Refusal:
                 raise
             except ValueError:
-                raise invalid("message", "must be what the question's mechanism outputs") from None
+                raise invalid("message", "must be an output of the question's mechanism") from None
             return {"request": request, "ticket": found.name, "state": "observed"}
 
         return self._once(client, request, ["message", ticket, record], hear)
@@ -505,10 +505,10 @@ _PROBLEMS: Problems = {
         "the run has observed all rounds of its horizon: nothing was charged, and the ticket stays open",
     ),
     InUse: (503, "held", "the run is held by {0.holder}: ask there, or again later"),
-    LedgerDamaged: (503, "damaged", "the run is damaged: dpwitness check says where"),
+    LedgerDamaged: (503, "damaged", "the run is damaged: dpwitness check shows the place"),
     StoreRefused: (503, "store-refused", "the run does not go on ({1})"),
     # A save that failed may have been written.
-    OSError: (503, "unknown", "nobody knows whether it was saved: ask again with the same request"),
+    OSError: (503, "unknown", "it is unknown whether it was saved: repeat the request under its key"),
 }
 
 

@@ -132,9 +132,9 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
         operation(f"{path}/tickets", "GET", KeyScope.READ, lambda _, __: desk.tickets(_MOST_LISTED),
                   "The oldest actions that wait for their feedback, and since when.", answers="Tickets"),
         operation(f"{path}/left", "POST", KeyScope.READ, lambda _, body: desk.standings(read_records(body, limits)),
-                  "What records have spent and have left in this run.", "Records", "Left"),
+                  "The spent and remaining amounts of records in this run.", "Records", "Left"),
         operation(path, "GET", KeyScope.READ, lambda _, __: desk.state(),
-                  "How far the run has come, and who paid what in it.", answers="Run"),
+                  "The progress of the run, and its charges.", answers="Run"),
     ]  # fmt: skip
 
     def sections(_: str) -> list[Element]:

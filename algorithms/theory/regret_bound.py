@@ -51,14 +51,14 @@ allowed = sp.Symbol("W", positive=True)
 _SYMBOLS: Mapping[str, str] = MappingProxyType(
     {
         "T": "rounds",
-        "T_0": f"T, and {epoch_horizon(0)} for a learner that is not told it",
-        "T_q": f"T, and {UNKNOWN_HORIZON:,} for a learner that is not told it",
+        "T_0": f"T, and {epoch_horizon(0)} for a learner without a horizon",
+        "T_q": f"T, and {UNKNOWN_HORIZON:,} for a learner without a horizon",
         "epsilon": "the learner's ε",
         "delta": "the learner's δ",
         "K": "arms played at once",
         "L": "arms in all",
-        "B_inf": "how steep the reward is in the largest error of an outcome, 1 for one arm",
-        "B_1": "how steep the reward is in the sum of errors of outcomes, 1 for sums",
+        "B_inf": "the Lipschitz constant of the reward in the largest error of an outcome, 1 for one arm",
+        "B_1": "the Lipschitz constant of the reward in the sum of errors of outcomes, 1 for sums",
         "R_max": "largest regret of a round",
         "Delta_0": "least gap of all",
         "Delta_1": "largest gap of an arm to a better one that is played in its place",

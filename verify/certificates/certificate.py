@@ -158,7 +158,7 @@ class Certificate(FromJson):
         certificate = cls(proof=proof, options=_checked_options(read.mapping("options")), **own)
         read.end()
         if certificate.proof.get("claim") != claim_as_data(certificate.claim):
-            raise JsonError("claim of the certificate must be what its proof is about")
+            raise JsonError("claim of the certificate must be the claim of its proof")
         return certificate
 
 

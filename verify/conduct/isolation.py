@@ -138,13 +138,11 @@ def in_own_process(
                 elif not alive:  # workers of its own may hold the pipes open longer than it lived
                     return _end_finding(process.exitcode)
         except _NotUnderstood as error:
-            return Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
+            return Statement.ENDS_PROCESS.finding(how=f"reported unreadable data ({error})")
         except _Interrupted:
             if presses.pressed:
                 raise KeyboardInterrupt from None
-            raise SubjectError(
-                "the subject raised KeyboardInterrupt, and nobody has pressed Ctrl-C"
-            ) from None
+            raise SubjectError("the subject raised KeyboardInterrupt without Ctrl-C") from None
         finally:
             presses.report_follows()
             for kill, number in ((os.killpg, process.pid), (os.kill, process.pid)):
@@ -203,7 +201,7 @@ def _interrupt(process: int) -> None:
 
 def _end_finding(code: int | None) -> Finding:
     if code is None:
-        how = "closed what it reports through"
+        how = "closed its channel for reports"
     elif code < 0:
         how = f"was ended by {signal.Signals(-code).name}"
     else:

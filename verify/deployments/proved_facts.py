@@ -264,7 +264,7 @@ def check_declarations(deployment: Deployment, facts: ProvedFacts) -> None:
     for key, known in _contradictions(deployment, facts):
         value = deployment.get(key)
         shown = str(value) if isinstance(value, datetime.date) else repr(value)
-        raise SettingError(f"{deployment.name}: {key} = {shown}: contradicts what is known: {known}")
+        raise SettingError(f"{deployment.name}: {key} = {shown}: contradicts the proved fact: {known}")
 
 
 def _contradictions(deployment: Deployment, facts: ProvedFacts) -> Iterator[tuple[str, str]]:

@@ -165,7 +165,7 @@ class Seen:
 
     def __post_init__(self) -> None:
         if self.vacuous and self.holds is not None:
-            raise ParameterError(f"holds = {self.holds!r}: must be None of what is vacuous")
+            raise ParameterError(f"holds = {self.holds!r}: must be None of a vacuous statement")
 
     @property
     def result(self) -> str:

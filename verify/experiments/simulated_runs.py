@@ -96,7 +96,7 @@ class SimulatedRuns(FromJson):
             if regret is not None and reward is not None and regret.shape == reward.shape:
                 trace = Trace(np.array(rounds, dtype=np.int64), regret, reward, *map(float, numbers))
                 return cls(trace, **{name: told[name] for name in _WORDS}, further=told["further"])
-        raise SubjectError("the process in which it ran reported what is no simulation")
+        raise SubjectError("the process in which it ran reported no simulation")
 
 
 def is_real(value: Any) -> bool:

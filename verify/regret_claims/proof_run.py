@@ -102,7 +102,7 @@ class ProofCheck:
 def theorem_of(bound: RegretBound, kind: type[TheoremType], subject: str) -> TheoremType:
     """Return the statements that the proof of a bound rests on; refuse those of another kind."""
     if not isinstance(bound.confidence, kind):
-        raise ParameterError(f"bound: its theorem says nothing of {subject}")
+        raise ParameterError(f"bound: its theorem does not cover {subject}")
     return bound.confidence
 
 

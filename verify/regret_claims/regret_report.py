@@ -169,7 +169,7 @@ class RegretReport(FromJson):
         ][:1]
         said += [
             check.named_sentence.with_words(
-                " This is another learner than the theorem's, of whose regret nothing is said."
+                " This is another learner than the theorem's; its regret is not judged."
             )
             for check in self.proof
             if check.differs
@@ -183,7 +183,7 @@ class RegretReport(FromJson):
             said.append(exact(f"{missing}: {{regime}}.", regime=theorem.regime))
         elif theorem.trivial == 0:
             said.append(
-                exact("All actions earn the same share of the best: regret is 0, and a bound tells nothing.")
+                exact("All actions earn the same share of the best: regret is 0, and a bound is vacuous.")
             )
         elif theorem.bound >= theorem.trivial:
             said.append(self._vacuous())
@@ -222,7 +222,7 @@ class RegretReport(FromJson):
             "The bound, {bound}, exceeds the largest possible regret, {trivial}; {tells}.",
             bound=nearest(theorem.bound, _DIGITS),
             trivial=nearest(theorem.trivial, _DIGITS),
-            tells="longer runs may tell more" if theorem.of_runs else f"non-vacuous from: {first}",
+            tells="longer runs may decide" if theorem.of_runs else f"non-vacuous from: {first}",
         )
 
     def _repr_html_(self) -> str:

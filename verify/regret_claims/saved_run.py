@@ -94,7 +94,7 @@ def check_saved_run(where: str | Path) -> SavedRunReport:
     theorem = bound.confidence
     if not isinstance(theorem, ConfidenceTheorem) or theorem.index not in ("level-free", "clipped"):
         raise SettingError(
-            f"{told}: its theorem's proof says nothing of a state by itself; only of whole runs"
+            f"{told}: its theorem's proof has no statement on a single state, only on whole runs"
         )
     run = MeanRun(bound, instance, 1, laws=False)
     run.round = rounds

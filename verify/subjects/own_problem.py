@@ -121,7 +121,7 @@ def _check_structure(problem: Problem, reference: str) -> None:
     missing = [each for each in _OF_STRUCTURE if not hasattr(structure, each)]
     if missing:
         raise ProblemError(
-            f"{name} lacks {', '.join(missing)}: must be as algorithms.problems.SuperArms says"
+            f"{name} lacks {', '.join(missing)}: must be as algorithms.problems.SuperArms defines it"
         )
     for each in ("arms", "size"):
         value = getattr(structure, each)

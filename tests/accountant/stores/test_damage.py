@@ -379,7 +379,7 @@ CHANGES = {
     "an entry is gone": ("DELETE FROM entry WHERE position = 9", "entry 9: it is missing"),
     "the last entry is gone": (
         "DELETE FROM entry WHERE position = (SELECT max(position) FROM entry)",
-        "account 1 has not spent what the entries say",
+        "account 1 has another spent amount than in the entries",
     ),
     "a total": ('UPDATE account SET spent = \'["0","0"]\' WHERE number = 2', "account 2 has not spent"),
     "labels are swapped": (

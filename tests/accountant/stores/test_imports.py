@@ -90,7 +90,7 @@ def test_what_was_known_of_a_ledger_goes_along_into_every_import_of_it(tmp_path:
         ]
         assert found.missing_charges == (
             "adopted 1 time, as a copy or a backup; imported 2 times, from another ledger: "
-            "what was charged elsewhere since, from the same budgets, is not in it"
+            "later charges elsewhere, on the same budgets, are not in it"
         )
     assert read_ledger(path).lacking == found.missing_charges
 

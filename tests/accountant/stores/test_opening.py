@@ -171,7 +171,7 @@ def test_a_kind_is_read_from_the_entry_that_holds_it(path: Path) -> None:
     charge(accountant, "ann", other)
     change(path, "UPDATE kind SET position = (SELECT min(position) FROM kind)")
     again = account(path)
-    with pytest.raises(LedgerDamaged, match="is not the kind that the table `kind` says"):
+    with pytest.raises(LedgerDamaged, match="is not the kind of the table `kind`"):
         charge(again, "ann", other)
 
 

@@ -212,7 +212,7 @@ def test_a_copy_is_adopted(run, store, tmp_path):
 def test_who_reads_a_copy_that_goes_on_is_told_what_it_may_lack(run, store, tmp_path):
     copy, exported = tmp_path / "copy.db", tmp_path / "copy.json"
     shutil.copy(store, copy)
-    words = "adopted {}, as a copy or a backup: what was charged elsewhere since, from the same budgets, is not in it"
+    words = "adopted {}, as a copy or a backup: later charges elsewhere, on the same budgets, are not in it"
     for times in ("1 time", "2 times"):
         assert run("amend", copy, "--promote", *SAID)[0] == 0
         assert words.format(times) in run("check", copy)[1]

@@ -56,7 +56,7 @@ def test_what_flows_around_the_gate_in_production_is_found(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "line", "what", "when"),
     [
-        ("WhoPays", "mixed =", "what is done to a private value here depends on raw data", "all records"),
+        ("WhoPays", "mixed =", "the operation on a private value here depends on raw data", "all records"),
         ("WhoPaysByHand", "self.gate.release", "though no record in it changed", "half of the records"),
         ("WithinABatch", "self.sums.add", "though no record in it changed", "half of the records"),
     ],
