@@ -140,7 +140,7 @@ def _worlds(bandit: PlainBandit, adversary: Adversary, effort: Effort, seed: int
 
 
 def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
-    """Return the most telling reward tables; None if the actions never vary."""
+    """Return the most distinguishing reward tables; None if the actions never vary."""
     player = PairedPlayer(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 6))
     screen = screen_rounds(bandit, player, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 7))
     searched = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))

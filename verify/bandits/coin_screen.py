@@ -123,7 +123,7 @@ class CoinScreen:
 
 
 def screen_rounds(bandit: PlainBandit, player: PairedPlayer, seed: np.random.SeedSequence) -> CoinScreen:
-    """Change all rounds by coins; return the pairs of the most telling rounds.
+    """Change all rounds by coins; return the pairs of the most distinguishing rounds.
 
     Parameters
     ----------

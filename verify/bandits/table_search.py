@@ -135,7 +135,7 @@ class _Candidate:
 def telling_tables(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
 ) -> list[ViewPair]:
-    """Return the most telling pairs of tables, the best first; none if the actions never vary.
+    """Return the most distinguishing pairs of tables, the best first; none if the actions never vary.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def telling_tables(
 def plainest_pair(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
 ) -> ViewPair | None:
-    """Return the most telling of the plainest pairs of tables, None if no run differs on any.
+    """Return the most distinguishing of the plainest pairs of tables, None if no run differs on any.
 
     All rewards are the same but those of round 1, or of the round after every arm was played once. The search ranks
     tables by few runs, and at first by counts and times, not by whole sequences. Here all runs have partners, and

@@ -151,7 +151,7 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
     if not _runs_are_independent(evidence, bandit, conduct):
         return
     effort = conduct.effort
-    conduct.progress(0.05, "looking for telling transcripts")
+    conduct.progress(0.05, "looking for distinguishing transcripts")
     found = find_candidates(bandit, claim, effort, conduct.seed)
     if found is None:
         constant = Statement.CONSTANT_ACTIONS.finding(rounds=bandit.rounds, draws=constant_runs(bandit))

@@ -32,7 +32,7 @@ class Effort:
     replays
         Recorded runs per pair of neighbours, for code that holds raw data.
     scan_rounds, scan_lanes
-        Rounds and draws of the coupled runs that look for telling transcripts.
+        Rounds and draws of the coupled runs that look for distinguishing transcripts.
     lane_rounds
         Rounds that all draws of the black-box test together may play.
     single_samples

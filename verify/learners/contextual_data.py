@@ -48,7 +48,7 @@ def other_users(
     users
         All of them.
     numbers
-        Telling values of a coordinate or a reward.
+        Distinguishing values of a coordinate or a reward.
     replaced
         True for those that are replaced, (rounds,).
     rng

@@ -123,7 +123,7 @@ class OtherClients(_LikeOthers):
     clients
         All of them, with their own values.
     numbers
-        Telling values of an average reward.
+        Distinguishing values of an average reward.
     replaced
         True for the replaced clients, in the order in which they report; later ones keep their values.
     rng

@@ -102,7 +102,7 @@ def other_records(
     domain
         The domain of one record.
     numbers
-        Telling values of a coordinate, in [0, 1] for the least to the largest.
+        Distinguishing values of a coordinate, in [0, 1] for the least to the largest.
     rng
         The source of all choices.
     replaced

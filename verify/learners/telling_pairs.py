@@ -57,7 +57,7 @@ _SCAN = _Scan()
 def find_distinguishing_pairs(
     case: LearnerCase, ground: Groundwork, effort: Effort, seed: int
 ) -> list[ViewPair]:
-    """Scan transcripts on data sets made for it, and return the most telling pairs, the best first.
+    """Scan transcripts on data sets made for it, and return the most distinguishing pairs, the best first.
 
     There are none if actions are not the view, or show nothing.
 

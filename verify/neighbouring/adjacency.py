@@ -77,7 +77,7 @@ class Adjacency(Protocol):
         """The description of neighbours, as in "one of 10 records replaced"."""
 
     def seeds(self) -> Sequence[Pair]:
-        """Return known telling pairs, the most telling first; at least one, at most 48."""
+        """Return known distinguishing pairs, the most distinguishing first; at least one, at most 48."""
 
     def pairs(self) -> SearchStrategy[Pair]:
         """Return a Hypothesis strategy that generates pairs of neighbours."""

@@ -138,7 +138,7 @@ def fitted_score(fit: WorldSamples) -> AdditiveScore:
 
 
 def _fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
-    """Return naive-Bayes scores: of all columns, and of the most telling innovations if there are any."""
+    """Return naive-Bayes scores: of all columns, and of the most distinguishing innovations if there are any."""
     measured = [column for column in fit[0].columns if column.kind == "real"]
     draws = _world_sizes(fit)
     telling = most_telling(features(fit, innovations(fit, measured)), draws, _MOST_INNOVATIONS)

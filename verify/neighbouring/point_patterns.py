@@ -64,7 +64,7 @@ _GAPS = (
     _Gap(steps=2, ahead=False, part="half"),
     _Gap(steps=1, ahead=False, part="every fourth"),
 )
-"""Gaps that are closed, the most telling first; found on noisy maxima and sparse vectors of the zoo."""
+"""Gaps that are closed, the most distinguishing first; found on noisy maxima and sparse vectors of the zoo."""
 
 _LEAST_PARTED = 4
 """Coordinates of which a last third and every fourth are no other parts than the last one."""

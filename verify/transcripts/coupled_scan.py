@@ -44,7 +44,7 @@ def scan_transcripts(
     lanes: int,
     seed: np.random.SeedSequence,
 ) -> list[ViewPair]:
-    """Return the best pair of every background, the most telling first.
+    """Return the best pair of every background, the most distinguishing first.
 
     Parameters
     ----------

@@ -147,7 +147,7 @@ class ScoredFeature:
 def best_pair(
     background: Background, scored: Sequence[Sequence[ScoredFeature]], space: ActionSpace
 ) -> ViewPair | None:
-    """Return a data set's most telling neighbour, cut to the rounds of its best event, with its best features.
+    """Return a data set's most distinguishing neighbour, cut to the rounds of its best event, with its best features.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def sample_transcripts(
     draws: int,
     seed: np.random.SeedSequence,
 ) -> list[ViewPair]:
-    """Return the best pair of every background, the most telling first.
+    """Return the best pair of every background, the most distinguishing first.
 
     Parameters
     ----------
