@@ -72,7 +72,7 @@ class LearnerPairs(CandidateSource):
     _in_lanes: bool = False
 
     def best_candidates(self) -> Candidates:
-        """Look for distinguishing transcripts, offer their likelihood ratios, and return the best with early records."""
+        """Look for distinguishing transcripts, offer likelihood ratios, and return the best with early records."""
         ground, conduct = self.ground, self.conduct
         telling: list[ViewPair] = []
         share_of_error = 1.0
