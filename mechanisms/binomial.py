@@ -47,7 +47,7 @@ class Binomial(BuiltInMechanism):
     delta : float, optional
         The nominal δ at which ``epsilon`` and basic composition read the profile.
     clients : int, optional
-        The clients whose random bits are the noise: N / clients bits of each client who sends a message. Then the
+        The clients whose random bits are the noise: N / clients bits of each client that sends a message. Then the
         mechanism is a shuffler, and the only kind that a gate of shuffle trust releases through.
     ones : int
         g, the number of ones for a 1: the value is multiplied by it before the noise. The noise on a count of clients

@@ -24,10 +24,10 @@ class OutOfTime(Exception):
 def deadline(seconds: float) -> Iterator[None]:
     """Limit the time for proved numbers in the block to so many seconds in all; infinity is no limit.
 
-    Later answers are wider, and still proved: by bounds that are known by then, or that take little time, as some
-    passes over the different mechanisms: a second is given to these, then what is missing counts as unbounded. Work is
-    stopped between steps of some hundredths of a second. Of deadlines in one another the first counts; other threads
-    have their own.
+    After it answers are wider, and still proved: by bounds that are known by then, or that take little time, such as
+    some passes over the different mechanisms. These get one more second; then a missing bound counts as infinite. Work
+    is stopped between steps of some hundredths of a second. Of nested deadlines the first counts; other threads have
+    their own.
 
     Raises
     ------

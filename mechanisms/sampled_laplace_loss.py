@@ -76,7 +76,7 @@ class LaplacePiece:
     def panels(self, b: float, height: float) -> Panels:
         """Return panels of the density, narrow where e^{bm} is large.
 
-        What is further from where that is largest than where less than e^{-51} of it are left is left out.
+        From the end where it is largest they go to the point where less than e^{-51} of it remains.
         """
         e, start = self.end, self.start
         whole, odds = e - start, self.odds
@@ -111,7 +111,7 @@ class LaplacePiece:
             distance += 2.0 * half[-1]
             at = e - distance if b >= 0.0 else start + distance
             if abs(b) * abs(top - float(self.log_ratio(np.array(at)))) >= 51.0 + e:
-                break  # below 2e^{-51} of what lies outside of this end, or below e^{-51}
+                break  # below 2e^{-51} of the mass outside of this end, or below e^{-51}
             own = half_width(distance, 0.5 * distance)
             rest = 0.5 * (whole - distance)
             half.append(rest if own > 0.7 * rest else own)

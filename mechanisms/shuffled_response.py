@@ -78,8 +78,8 @@ def shuffled_response(size: int, epsilon: float, clients: int) -> ShuffledRespon
     epsilon : float
         ε₀ of one response, positive, at most 8.
     clients : int
-        The public number of messages that are shuffled together, at least 2; what is more than `most_clients` hides no
-        more here.
+        The public number of messages that are shuffled together, at least 2; clients beyond `most_clients` do not lower
+        the curve.
 
     Raises
     ------

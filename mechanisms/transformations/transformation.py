@@ -1,7 +1,8 @@
 """Transformations of data: domain in, domain out, and a bound on the distance of results.
 
 A transformation is a frozen value that holds public parameters and remembers nothing: equal numbers have equal results,
-whatever came before or is beside them. That is why `accountant.Private.map` takes it without an assumption.
+independently of earlier calls and of other numbers. That is why `accountant.Private.map` takes it without an
+assumption.
 """
 
 from __future__ import annotations
