@@ -527,7 +527,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
     def remaining_releases(
         self, mechanism: Mechanism, record: RecordId, *, sensitivity: Sensitivity | None = None
     ) -> float:
-        """Return how many more releases through one mechanism a record can pay for: so many, and not one more.
+        """Return the largest number of further releases through one mechanism that a record can pay for.
 
         It is found by the same check that refuses releases: by the budget under the theorem or plan in use, and by
         every rule that counts charges in this scope (`spending_on`). Charges by others meanwhile lower it.

@@ -47,7 +47,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
         """Compute all indices of these lanes from the values released so far, with the current exponents."""
 
     def until_renewed(self, rounds: IntArray) -> IntArray:
-        """Return so many rounds, (lanes,), but no more than are left of the epoch."""
+        """Return `rounds`, (lanes,), or the rest of the epoch where that is less."""
         if self.rounds.horizon is not None:
             return rounds
         left: IntArray = epoch_end(epoch_of(self.rounds.observed)) - self.rounds.observed

@@ -39,7 +39,7 @@ EPOCHS = 53
 
 
 def epoch_of(observed: IntArray | int) -> IntArray:
-    """Return the epoch of the round that follows so many.
+    """Return the epoch of the round after `observed` rounds.
 
     >>> [int(epoch_of(rounds)) for rounds in (0, 1023, 1024, 2047, 2048)]
     [0, 0, 1, 1, 2]

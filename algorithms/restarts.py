@@ -54,7 +54,7 @@ def restart_horizon(epoch: int) -> int:
 
 
 def restart_epoch(observed: int) -> int:
-    """Return the epoch of the round that follows so many.
+    """Return the epoch of the round after `observed` rounds.
 
     >>> [restart_epoch(rounds) for rounds in (0, 31, 32, 1055, 1056)]
     [0, 0, 1, 1, 2]

@@ -103,7 +103,7 @@ class OpenActions:
             )
 
     def note_feedback(self, rounds: int) -> None:
-        """Note that feedback on so many rounds came without a ticket."""
+        """Note that feedback on `rounds` rounds came without a ticket."""
         self.asked = max(self.asked - rounds, 0)
 
     def issue(self, action: IntArray) -> Ticket:

@@ -35,7 +35,7 @@ class _OneReport:
         return "one report, which enters once"
 
     def names(self, rounds: int) -> RecordOf:
-        """Return the record's name of each of so many rounds: all differ."""
+        """Return the record's name of each of `rounds` rounds: all differ."""
         return each_its_own
 
     everyone = names
@@ -87,7 +87,7 @@ class OnePerson:
         return f"one person, with all reports under the person's name, {most}"
 
     def names(self, rounds: int) -> RecordOf:
-        """Return the record's name of each of so many rounds: people take turns, and each comes as often as it may."""
+        """Return the record's name of each of `rounds` rounds: people take turns, as often as the limit permits."""
         return _in_turn(-(-rounds // (self.rounds or ROUNDS_PLAYED)))
 
     def everyone(self, rounds: int) -> RecordOf:
@@ -99,7 +99,7 @@ class OnePerson:
         return _in_turn(1) if self.rounds is None else _in_growing_groups(self.rounds)
 
     def in_order(self) -> RecordOf:
-        """Return the record's name of each client, whichever reports next: so many of them in a row are one person.
+        """Return the record's name of each client, in the order of reports: equal numbers in a row are one person.
 
         For one play: how many clients will report need not be known.
         """

@@ -160,7 +160,7 @@ class Binomial(BuiltInMechanism):
 
 
 def _ones_of(trials: int) -> int:
-    """Return the number of ones among so many of the operating system's random bits, 8 MB of them at a time."""
+    """Return the number of ones among `trials` of the operating system's random bits, 8 MB of them at a time."""
     whole_parts, rest = divmod(trials, _PART)
     return sum(secrets.randbits(size).bit_count() for size in (*(_PART,) * whole_parts, rest))
 

@@ -186,7 +186,7 @@ class GroupOfTwoProfile(OneRelation):
 
 
 def moved_further(profile: PrivacyProfile, times: int, bound: str) -> PrivacyProfile | None:
-    """Return a curve of the same family for so many records that move the value together; None if there is none.
+    """Return a curve of the same family for `times` records that move the value together; None if there is none.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class OutOfTime(Exception):
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Limit the time for proved numbers in the block to so many seconds in all; infinity is no limit.
+    """Limit the total time for proved numbers in the block to `seconds`; infinity is no limit.
 
     After it answers are wider, and still proved: by bounds that are known by then, or that take little time, such as
     some passes over the different mechanisms. These get one more second; then a missing bound counts as infinite. Work
@@ -45,13 +45,13 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 def time_is_over(grace: float = 0.0) -> bool:
-    """Return True if the deadline has passed, so many seconds ago."""
+    """Return True if the deadline has passed, `grace` seconds ago or earlier."""
     end = _END.get()[0] + grace
     return end < math.inf and time.monotonic() >= end
 
 
 def check_time(grace: float = 0.0) -> None:
-    """Raise `OutOfTime` if the deadline has passed, so many seconds ago."""
+    """Raise `OutOfTime` if the deadline has passed, `grace` seconds ago or earlier."""
     if time_is_over(grace):
         raise OutOfTime(f"{time_limit_text()} is over")
 

@@ -75,7 +75,7 @@ class Oscillations:
         )
 
     def repeated(self, times: float) -> Oscillations:
-        """Return those of every loss so many times."""
+        """Return the oscillations of `times` copies of every loss."""
         if times == 1.0:
             return self
         return Oscillations(

@@ -202,7 +202,7 @@ class _PeriodSums:
 
 @lru_cache(maxsize=64)
 def put_bounds(movement: float, steps: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return nodes v, and bounds on E(v - S)^+ there, S the sum of so many lognormal factors of mean 1."""
+    """Return nodes v, and bounds on E(v - S)^+ there, S the sum of `steps` lognormal factors of mean 1."""
     transform, x = _LognormalTransform(movement), math.exp(-_DAMPING)
     spread = min(math.sqrt(steps * math.expm1(movement * movement)), float(steps))
     near = steps + _WIDE * spread

@@ -93,7 +93,7 @@ class Units:
         return price
 
     def repeated(self, charge: Amount, times: int) -> Any:
-        """Return the sum of so many charges of one size, each rounded up."""
+        """Return the sum of `times` equal charges, each rounded up."""
         return self.amount(tuple([times * units for units in self.price(charge)]))
 
     def add(self, total: Vector, price: Vector) -> Vector:
@@ -108,7 +108,7 @@ class Units:
         return found
 
     def amount(self, total: Vector) -> Any:
-        """Return the theorem's amount of so many units."""
+        """Return the theorem's amount for a total in units."""
         return self.composition.amount(
             tuple(
                 [

@@ -520,7 +520,7 @@ class TracedSums:
         return list(itertools.starmap(Movement, _groups(rows)))
 
     def _way(self, record: RecordId, coordinates: int) -> Derivation | None:
-        """Return the derivation of a record's part of so many coordinates."""
+        """Return the derivation of a record's part of the first coordinates."""
         found = self._ways.get(record)
         return None if found is None else found[0].choose(tuple(range(coordinates)))
 

@@ -50,7 +50,7 @@ class _Lock:
         _held.add(self)  # before it is taken: a fork may fall on any line, too
 
     def take(self, wait: float) -> None:
-        """Take the lock, within so many seconds."""
+        """Take the lock, within `wait` seconds."""
         until, pause = 0.0, _FIRST_LOOK
         while not _try_lock(self.file, self.path):
             until = until or time.monotonic() + wait

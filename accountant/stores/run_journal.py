@@ -148,7 +148,7 @@ class RunJournal:
         self._thread = 0
 
     def begin(self, saves: int, reserved: Mapping[int, int]) -> None:
-        """Begin after so many saves, with nothing; reservations have these positions in the ledger."""
+        """Begin after `saves` saves, with nothing; reservations have these positions in the ledger."""
         self._lines.empty()
         self._restart(saves, reserved)
 
@@ -159,7 +159,7 @@ class RunJournal:
             self._waiting = []
 
     def read_events(self, saves: int, reserved: Mapping[int, int]) -> list[dict[str, Any]]:
-        """Return the events after so many saves, and go on behind them.
+        """Return the events after `saves` saves, and go on behind them.
 
         Raises
         ------

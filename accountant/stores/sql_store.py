@@ -420,7 +420,7 @@ class SQLStore(Store):
         return next(iter(self.most_spent(1)), (None, self.terms.composition.zero_spend))
 
     def most_spent(self, count: int) -> list[tuple[RecordId, Any]]:
-        """Return the records that have spent most, at most so many, and their totals; the most first."""
+        """Return the records that have spent most, at most `count`, and their totals; the most first."""
         exceeds = self.terms.composition.exceeds
         order = cmp_to_key(lambda one, other: exceeds(one, other) - exceeds(other, one))
         found: list[tuple[RecordId, Any]] = []

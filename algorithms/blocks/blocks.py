@@ -164,13 +164,13 @@ class _Progress:
         return {"_tell": None, "_blocks": self._blocks, "_done": 0, "_process": 0}
 
     def add(self, blocks: int) -> None:
-        """Note that so many more blocks are done."""
+        """Note that `blocks` more blocks are done."""
         self._done += blocks
         if self._tell is not None:
             self._tell(self._done / self._blocks)
 
     def of_task(self, blocks: int) -> Tell:
-        """Return the function that takes the share done of a task of so many blocks."""
+        """Return the function that takes the share done of a task of `blocks` blocks."""
         tell = self._tell
         if tell is None or os.getpid() != self._process:
             return _silent
@@ -182,7 +182,7 @@ def _silent(share: float) -> None:
 
 
 def _adjacent(numbers: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Yield stretches of adjacent numbers: the first, and how many; at most so many."""
+    """Yield stretches of at most `most` adjacent numbers: the first one, and the length."""
     first, count = 0, 0
     for number in numbers:
         if count and number == first + count and count < most:

@@ -107,7 +107,7 @@ def kept_by(run: Run) -> Kept:
 
 
 def open_tickets(run: Run, kept: Kept, most: int | None = None) -> list[OpenTicket]:
-    """Return the open tickets in the order in which they were handed out, at most so many."""
+    """Return the open tickets, at most `most`, in the order in which they were handed out."""
     tickets = list(run.learner.waiting.tickets.values())[:most]
     return [
         OpenTicket(
@@ -118,7 +118,7 @@ def open_tickets(run: Run, kept: Kept, most: int | None = None) -> list[OpenTick
 
 
 def withdraw_older(run: Run, kept: Kept, age: int) -> list[str]:
-    """Withdraw the open tickets that were handed out so many milliseconds ago, or earlier; return their names.
+    """Withdraw the open tickets that were handed out `age` milliseconds ago, or earlier; return their names.
 
     Tickets without a known time stay open. The lost feedback is chosen by times alone, not by data. No charge changes:
     a new ticket charges nothing, and an observed one is not open any more.

@@ -91,7 +91,7 @@ def claim(where: RunLocation, terms: Terms) -> RunStore:
 
 
 def reopen(where: RunLocation, *, adopt: bool, wait: float = 0.0) -> tuple[RunStore, Saved]:
-    """Take the place of a run that goes on, after so many seconds at most; see `DurableRun.load`."""
+    """Take the place of a run that goes on, after `wait` seconds at most; see `DurableRun.load`."""
     from accountant.stores.run_store import RunStore
 
     store = where if isinstance(where, str) else _store_in(where)

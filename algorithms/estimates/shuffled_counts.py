@@ -34,7 +34,7 @@ _ALIKE = 5  # numbers of clients with as many leading bits in common get the sam
 
 @functools.lru_cache(maxsize=1024)
 def _central_sigma(epsilon: float, delta: float, moved: int) -> float:
-    """Return the deviation of the Gaussian mechanism for counts of which so many move by 1."""
+    """Return the deviation of the Gaussian mechanism for counts of which `moved` move by 1."""
     return Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=Sensitivity.of_box([1.0] * moved)).sigma
 
 
@@ -106,7 +106,7 @@ class ShuffledCounts:
         return NoiseTail(self.sigma**2, 0.0)
 
     def mechanism(self, clients: int) -> Binomial:
-        """Return the shuffler of the messages of so many clients."""
+        """Return the shuffler of the messages of `clients` clients."""
         return _shuffler(self, clients)
 
     def release(

@@ -38,7 +38,7 @@ def _cube(bound: float, size: int) -> Box:
 
 @functools.lru_cache(maxsize=256)  # phases, and runs, ask for the same ones again
 def calibrated_bits(epsilon: float, delta: float, clients: int, size: int) -> ShuffledMean:
-    """Return the protocol of so many clients with reports in [-1, 1]^size."""
+    """Return the protocol of `clients` clients with reports in [-1, 1]^size."""
     return ShuffledMean.calibrated(epsilon, delta, clients=clients, size=size, bound=1.0)
 
 

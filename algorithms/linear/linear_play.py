@@ -134,7 +134,7 @@ def _report(
 
 
 def _phases(learner: LinearLearner, rounds: int | None) -> Iterator[Phase]:
-    """Yield the phases that a learner plays, and the first plays of the one beyond so many rounds."""
+    """Yield the phases that a learner plays, and the first plays of the one beyond `rounds` rounds."""
     if rounds is None and getattr(learner, "told", 0) is None:
         raise ParameterError("rounds = None: must be given: the learner has no horizon")
     played = 0

@@ -196,7 +196,7 @@ class RunDesk:
         return self._once(client, request, ["withdraw", ticket], withdraw)
 
     def lapse(self, client: str, request: str, seconds: float) -> dict[str, Any]:
-        """Withdraw all actions that have waited so long for their feedback, in one save."""
+        """Withdraw all actions that have waited at least `seconds` for their feedback, in one save."""
 
         def lapse(turn: _Turn) -> dict[str, Any]:
             gone = withdraw_older(turn.run, turn.stored_value, round(1000 * seconds))
@@ -276,7 +276,7 @@ class RunDesk:
             }
 
     def tickets(self, most: int) -> dict[str, Any]:
-        """Return the oldest actions that wait for their feedback, at most so many, and how many there are."""
+        """Return the oldest actions that wait for feedback, at most `most`, and the number of all."""
         with self._reading() as run:
             found = open_tickets(run, kept_by(run), most)
             return {

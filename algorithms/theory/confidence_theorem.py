@@ -268,7 +268,7 @@ class WidthTheorem:
         )
 
     def spans(self, rounds: int, first: int) -> dict[int, int]:
-        """Return of how many rounds the releases are that are due within so many, by the round in which they are."""
+        """Return the number of rounds in each release due within `rounds` rounds, by the round of the release."""
         if self.counting == "tree":
             return {t: t & -t for t in range(1, rounds + 1)}
         ends = [0, *(int(end) for end in released_counts(rounds, first, self.growth))]

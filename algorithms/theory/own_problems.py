@@ -179,7 +179,7 @@ def _outcomes(
     clicks: bool,
     tests: int,
 ) -> bool:
-    """Return True if totals of so many rounds, on the actions of these numbers, are as arms' means make them."""
+    """Return True if totals of `rounds` rounds, on the actions of these numbers, are as arms' means make them."""
     shown = actions[which]
     if drawn.shape != shown.shape:
         return False

@@ -86,12 +86,12 @@ def _plan(
 
 
 def _laplace(moved: sp.Expr | int, why: str) -> SymbolicStep:
-    """Return the release of so many coordinates with Lap(moved / epsilon)."""
+    """Return the release of `moved` coordinates with Lap(moved / epsilon)."""
     return SymbolicStep(SymbolicLaplace(moved / symbols()[2], coordinates=moved), moved, why)
 
 
 def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
-    """Return the release of so many coordinates with N(0, moved / mu²)."""
+    """Return the release of `moved` coordinates with N(0, moved / mu²)."""
     return SymbolicStep(SymbolicGaussian(moved / symbol("mu") ** 2, coordinates=moved), moved, why)
 
 
@@ -114,7 +114,7 @@ def _noisy(
 
 
 def _response(size: str, why: str) -> Callable[[], SymbolicPlan]:
-    """Return a function that makes the plan of one randomized response among so many categories."""
+    """Return a function that makes the plan of one randomized response among `size` categories."""
 
     def plan() -> SymbolicPlan:
         import sympy

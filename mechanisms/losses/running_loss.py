@@ -376,7 +376,7 @@ class _GrowingDirection:
         return replace(found, lower=(found.lower + least) * (1.0 - 4 * ROUNDING), upper=upper)
 
     def fits(self, side: PrivacyProfile, count: int, epsilon: float, delta: float) -> bool | None:
-        """Return True if δ(epsilon) stays within delta with so many more; None if the contour leaves it open."""
+        """Return True if δ(epsilon) stays within delta with `count` more; None if the contour leaves it open."""
         contour, loss = self._current(), side.loss()
         if contour is None or loss is None:
             return None

@@ -255,7 +255,7 @@ def plain_real(name: str, value: Any) -> float:
 
 
 def reals(size: int) -> Box:
-    """Return all vectors of so many real numbers."""
+    """Return all vectors of `size` real numbers."""
     return Box(-math.inf, math.inf, size)
 
 
@@ -280,5 +280,5 @@ def bounds_of_coordinates(domain: Domain, made_for: str) -> tuple[float, float, 
 
 
 def interval_or_box(lower: float, upper: float, size: int | None) -> Domain:
-    """Return the interval, or the box of vectors of so many coordinates."""
+    """Return the interval, or the box of vectors of `size` coordinates."""
     return Interval(lower, upper) if size is None else Box(lower, upper, size)

@@ -185,7 +185,7 @@ def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> F
 def _draws(
     bandit: PlainBandit, claim: Claim, effort: Effort, predicted: float, rounds: int
 ) -> tuple[int, int, int]:
-    """Return the draws that can be afforded of so many rounds, those of the test, and those of a second one."""
+    """Return the affordable draws of `rounds` rounds each, those of the test, and those of a second one."""
     cost = run_cost(bandit, rounds)
     affordable = int(UNITS_OF_ROUND * effort.lane_rounds / cost)
     near = min(_SIZE.times_if_near * affordable, effort.single_samples)

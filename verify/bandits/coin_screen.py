@@ -102,7 +102,7 @@ class CoinScreen:
     settings: int
 
     def finding(self, played: Sequence[int], rounds: int) -> Finding:
-        """Return the finding on the rounds that were changed, and the so many first ones that are played in tests.
+        """Return the finding on the changed rounds, and on the first `rounds` ones that tests play.
 
         It states, on average, the least detectable factor between the probabilities of an action, one of them 1/2, and
         the probability of an event that two changed runs on a pair of rows show: one run is no evidence.
@@ -229,7 +229,7 @@ class _Scores:
             self._keep(u[:, 0], scores[np.arange(len(u)), later], later, -1)
 
     def compare_near(self, event: BoolArray, lag: int) -> None:
-        """Compare an event of each round and of the one so many rounds later; shape (runs, rounds - lag)."""
+        """Compare an event of each round and of the one `lag` rounds later; shape (runs, rounds - lag)."""
         u = np.arange(self.rounds - lag)
         hits = (self.coins[:, : self.rounds - lag] * event).sum(axis=0)
         scores = self._log_ratios(hits, event.sum(axis=0) - hits, u, _SIZE.near_caution)

@@ -187,7 +187,7 @@ class PairedPlayer:
                 self._longest[tables.family] = tables.table
 
     def affordable(self, units: float, rounds: float) -> float:
-        """Return the number of times that so many rounds can be played for so many units a lane-round of the effort."""
+        """Return the number of plays of `rounds` rounds that `units` units a lane-round of the effort pay for."""
         return units * self._lane_rounds / (self.cost * max(rounds, 1.0))
 
     def play(
@@ -199,7 +199,7 @@ class PairedPlayer:
         arm: int | None = None,
         before: PairedRuns | None = None,
     ) -> PairedRuns:
-        """Play a table until there are so many runs, and its neighbour.
+        """Play a table until there are `runs` runs, and its neighbour.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class PairedPlayer:
         return PairedRuns(tables, found, at, partners, arm)
 
     def _runs(self, tables: NeighbouringTables, number: int, before: PairedRuns | None) -> ActionArray:
-        """Return so many runs on the table, those of before first, or all of them if they are more."""
+        """Return `number` runs on the table, those of before first, or all of them if they are more."""
         if before is not None and number <= len(before.runs):
             return before.runs
         if tables.family < 0:

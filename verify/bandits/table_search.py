@@ -246,7 +246,7 @@ class _TableSearch:
         return [self.player.play(tables, runs[tables.family] * pairs, pairs) for tables in every]
 
     def runs_of(self, every: Sequence[NeighbouringTables], pairs: int) -> list[PairedRuns]:
-        """Play tables by themselves, with so many pairs for every arm."""
+        """Play tables by themselves, with `pairs` pairs for every arm."""
         return [self.player.play(tables, _SIZE.runs_later * pairs, pairs) for tables in every]
 
     def candidates(self, every: Iterable[PairedRuns], within: _Round) -> list[_Candidate]:
@@ -288,7 +288,7 @@ class _TableSearch:
         return self.candidates([*again, *self.runs_of(children, pairs)], within)
 
     def complete(self, candidate: _Candidate, runs: int = 0) -> _Candidate:
-        """Return a candidate with partners for all runs that the change may affect, and with so many runs."""
+        """Return a candidate with partners for all runs that the change may affect, and with `runs` runs."""
         event, before = candidate.event, candidate.played
         played = self.player.play(before.tables, runs, None, arm=event.change.only_arm, before=before)
         pair = self._pair_of(played, event.change)
@@ -307,7 +307,7 @@ class _TableSearch:
         return view_pair_of(played, change, space, planned, caution=_SIZE.pair_caution)
 
     def bisect(self, rounds: int, seed: np.random.SeedSequence) -> list[NeighbouringTables]:
-        """Return the tables that bisection between tables of so many rounds finds; none if contexts are private."""
+        """Return the tables that bisection between tables of `rounds` rounds finds; none if contexts are private."""
         bandit, player = self.bandit, self.player
         if bandit.records.private:
             return []
@@ -331,7 +331,7 @@ class _TableSearch:
         ]
 
     def affordable_pairs(self, within: _Round, rounds: float) -> int:
-        """Return the number of pairs for each arm in a round, if one pair of all its tables takes so many rounds."""
+        """Return the number of pairs for each arm in a round, if one pair of all its tables takes `rounds` rounds."""
         affordable = self.player.affordable(within.units, rounds)
         return int(min(max(affordable, _SIZE.fewest_pairs), within.most_pairs))
 

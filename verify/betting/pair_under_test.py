@@ -99,7 +99,7 @@ class PairUnderTest:
             self._draw_batch(-(-missing // BLOCK) * BLOCK, alike=False)
 
     def bet_on(self, rows: int, wealth: Wealth, horizon: float | None, start: int) -> None:
-        """Bet on so many more draws, if there is a horizon; if it is stopped meanwhile, on the complete ones.
+        """Bet on `rows` more draws, if there is a horizon; if it is stopped meanwhile, on the complete ones.
 
         Parameters
         ----------

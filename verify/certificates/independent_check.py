@@ -920,7 +920,7 @@ def delta(parts: Parts, epsilon: Number, aim: Number, resolution: int) -> Number
 
 
 def composed(parts: Parts, side: int, aim: F, resolution: int) -> Measure:
-    """Return the measure of so many of each release, all Gaussians as one."""
+    """Return the measure of a composition of parts, each with its count, all Gaussians as one."""
     DIGITS[0] = 22 + min(60, len(str(aim.denominator // max(1, aim.numerator))))
     CUT[0] = max(1, int(aim * 10 ** (DIGITS[0] - 12)))
     mu_squared = exact(total(a.mu_squared * n for a, n in parts if a.mu_squared is not None))

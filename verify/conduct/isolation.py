@@ -187,7 +187,7 @@ class _Ends:
 
 
 def _readable(pipes: Sequence[int], seconds: float) -> set[int]:
-    """Return the pipes of which something, or their end, can be read at once, or will be in so many seconds."""
+    """Return the pipes of which something, or their end, can be read at once, or will be in `seconds` seconds."""
     poll = select.poll()
     for pipe in pipes:
         poll.register(pipe, select.POLLIN)

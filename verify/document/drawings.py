@@ -131,7 +131,7 @@ Drawing: TypeAlias = Chart | LossInterval | Laws
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return the beginning of a text in at most so many characters; a number is whole in it, or left out."""
+    """Return the beginning of a text in at most `longest` characters; a number is whole in it, or left out."""
     if len(text) <= longest:
         return text
     end = longest - 1
@@ -140,7 +140,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def shortened_label(label: str, longest: int) -> str:
-    """Return a label in at most so many characters, its numbers with as few digits as that takes.
+    """Return a label in at most `longest` characters, its numbers with as few digits as that takes.
 
     A label of one number is whole, however short it has to be.
 
@@ -159,7 +159,7 @@ def shortened_label(label: str, longest: int) -> str:
 
 
 def short_number(number: float | str, digits: int) -> str:
-    """Return a number rounded to so many digits, in few characters: with an exponent if that saves two."""
+    """Return a number rounded to `digits` digits, in few characters: with an exponent if that saves two."""
     if not Decimal(number):
         return "0"
     mantissa, _, exponent = f"{Decimal(number):.{digits - 1}e}".partition("e")

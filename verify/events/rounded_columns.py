@@ -106,7 +106,7 @@ class _Offset:
 
 @dataclass(frozen=True, slots=True)
 class _Roundoff:
-    """Rounding of a column: values up to `nothing` in size become 0, the others keep so many bits."""
+    """Rounding of a column: values up to `nothing` in size become 0, the others keep `bits` bits."""
 
     nothing: float
     bits: int

@@ -88,7 +88,7 @@ def _models(size: Size, kind: str, epsilon: float = _EPSILON, **settings: Value)
 
 
 def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
-    """Return the learners at so many of the values, the first and the last included."""
+    """Return the learners at evenly spread values of ε, as many as the size has, with the first and the last."""
     epsilons = [_EPSILONS[round(i)] for i in np.linspace(0, len(_EPSILONS) - 1, size.points)]
     return parameter_sweep(epsilons, partial(_models, size, "dpe"))
 

@@ -225,7 +225,7 @@ class Accounting:
         return found
 
     def dearest(self, most: int) -> list[RecordId]:
-        """Return the record that could not pay, and of each theorem so many of those that paid most."""
+        """Return the record that could not pay, and for each theorem the `most` records with the largest cost."""
         refused = None if self.exceeded is None else self.exceeded.record
         payers = [payer.record for pricing in self.pricings for payer in pricing.payers[:most]]
         return [*([refused] if isinstance(refused, int | str) else []), *payers]

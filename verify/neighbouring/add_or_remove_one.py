@@ -88,7 +88,7 @@ class AddOrRemoveOne:
 
 
 def _removals(record: Domain, records: int) -> Iterator[Pair]:
-    """Yield tables of at most so many records, and the same without one of them; some of them repeated."""
+    """Yield tables of at most `records` records, and the same without one of them; some of them repeated."""
     points = [point for _, point in extreme_points(record)][:MOST_POINTS]
 
     def removed(

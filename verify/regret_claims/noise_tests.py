@@ -61,7 +61,7 @@ class AdditiveNoise:
             self._hits[number] += int((size > depth * self.scale).sum())
 
     def _tail_chance(self, depth: float) -> float:
-        """Return the largest probability that noise is so many scales from 0."""
+        """Return the largest probability that noise is `depth` scales from 0."""
         if self.law == "Laplace":
             return math.exp(-depth)
         if self.law == "Gaussian":

@@ -313,7 +313,7 @@ def stated_value(subject: LearnerSubject) -> StatedBound | None:
 
 
 def _bound_at(theorem: _Theorem, instance: Instance, rounds: int) -> float:
-    """Return the bound after so many rounds.
+    """Return the bound after `rounds` rounds.
 
     Regret only grows, so the bound at the horizon is one before it; the radii of a learner that knows its horizon are
     for that one, and another learner's theorem holds at every T.

@@ -118,7 +118,7 @@ class CountedEvent(ABC):
         return None
 
     def _floor_sentence(self, floor: float, draws: int, further: float | None = None) -> Sentence:
-        """Return the sentence on so many draws a side, by which events below the probability `floor` are too rare.
+        """Return the sentence on `draws` draws a side, by which events below the probability `floor` are too rare.
 
         It is about the pair of data sets, and the rounds, that were drawn, and about nothing else: an event that was
         not drawn may violate the claim at any probability.

@@ -60,7 +60,7 @@ class CandidateSource(ABC):
         """
 
     def further_candidates(self, left: int) -> Candidates:
-        """Search for more pairs to bet on, beside those that are known, where so many draws are left."""
+        """Search for more pairs to bet on, beside the known ones, with `left` draws to spend."""
         raise NotImplementedError(f"{type(self).__name__} has nothing to search for")
 
 

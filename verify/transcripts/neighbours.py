@@ -202,7 +202,7 @@ def of_people(
 
 
 def rounds_of(name: int, rounds: int, unit: Unit) -> tuple[int, ...]:
-    """Return the rounds, of so many, in which the record of this name takes part."""
+    """Return those of the first `rounds` rounds in which the record of this name takes part."""
     name_of = unit.names(rounds)
     return tuple(t for t in range(1, rounds + 1) if name_of(t) == name)
 
