@@ -233,7 +233,7 @@ class Retelling:
         elif taped.values is None or _is_same_array(taped.values, value._values[0]):
             return
         elif self._changed.isdisjoint(_records_in(value, None)):
-            self._note("raw-flow", calling_place(), "a private value differs, and its records do not")
+            self._note("raw-flow", calling_place(), "a private value differs, though its records agree")
 
     def answer_release(
         self,
@@ -260,7 +260,7 @@ class Retelling:
         elif _is_same_array(taped.values, values):
             pass
         elif self._changed.isdisjoint(_records_in(private, where)):
-            self._note("raw-flow", place, "the value differs, though its records are the same")
+            self._note("raw-flow", place, "the value differs, though its records agree")
         elif further := self._too_far(taped.values, values, private, where):
             self._note(
                 "raw-flow",

@@ -103,7 +103,7 @@ def exported_again(path: Path, file: Path) -> ReplayedEntries:
 def test_an_import_is_somebodys_word(tmp_path: Path) -> None:
     Accountant(Budget(1.0)).export(tmp_path / "ledger.json")
     for by, reason in (("", "moved"), ("ann", " ")):
-        with pytest.raises(ValueError, match="must be said, and is kept in the ledger"):
+        with pytest.raises(ValueError, match="must not be empty; the ledger keeps it"):
             import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db", by, reason)
     assert [each.name for each in tmp_path.iterdir()] == ["ledger.json"]
 

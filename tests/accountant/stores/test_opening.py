@@ -87,7 +87,7 @@ DAMAGE = {
         r"entry \d+: it is missing",
     ),
     "the epoch": ("UPDATE store SET epoch = 3", "`store` does not fit"),
-    "the gate": ('UPDATE store SET closed = \'["why", "f", 1]\'', "does not say of the gate"),
+    "the gate": ('UPDATE store SET closed = \'["why", "f", 1]\'', "has another state of the gate"),
     "the row of the store": ("UPDATE store SET digest = x'00'", "`store` is not what was written"),
 }
 
