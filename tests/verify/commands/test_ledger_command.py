@@ -62,7 +62,7 @@ def test_the_first_entry_that_does_not_fit_is_named(run, store):
         connection.execute("UPDATE entry SET body = replace(body, '2', '3') WHERE position = 2")
     code, out, _ = run("check", store)
     assert code == 1
-    assert "entry 2: its hash is not that of what it says" in out.replace("\n", " ")
+    assert "entry 2: its hash is not that of its text" in out.replace("\n", " ")
     code, out, _ = run("check", store, "--json")
     assert code == 1
     assert json.loads(out)["fits"] is False
