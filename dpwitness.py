@@ -66,7 +66,8 @@ class OwnPackages:
     Parameters
     ----------
     file
-        The file that imports them, with all that lie beside and below it; None: what Python finds for any user's file.
+        The file that imports them, with all that lie beside and below it; None for modules that any user's file can
+        find.
 
     Attributes
     ----------
@@ -334,7 +335,7 @@ def is_installed(file: str) -> bool:
 def is_of_package(file: str) -> bool:
     """Return True for a file or folder of an installed package, whichever of Python's folders of packages it lies in.
 
-    Those of an environment, a user, a distribution and ``pip --target`` have one of two names. So what a user wrote
+    Those of an environment, a user, a distribution and ``pip --target`` have one of two names. So a user's own file
     below a folder of such a name counts as installed; an editable installation, which lies elsewhere, does not.
     """
     named = {"site-packages", "dist-packages"}.intersection(os.path.realpath(file).split(os.sep))

@@ -1,4 +1,4 @@
-"""The gate that enforces: it checks, charges, and only then samples."""
+"""The gate that enforces a budget: it checks, charges, and only then samples."""
 
 from __future__ import annotations
 
@@ -80,16 +80,16 @@ if TYPE_CHECKING:
 class Accountant(Assuming, PrivateGate, Accounts):
     """A gate for production: one lane, every release checked and charged before it is sampled.
 
-    It guarantees that, whatever the code behind it does adaptively, no record loses more than
-    `budget`: a release that would exceed it is refused, and a refusal charges and samples nothing.
+    It guarantees for any adaptive code behind it that no record loses more than `budget`: a release that would exceed
+    it is refused, and a refusal charges and samples nothing.
     Checking and charging are one step for all users of the ledger, and no record enters the value in between. An
     accountant cannot be copied, and releases nothing in a fork of its process: each copy would draw the same noise.
 
     Its unchecked assumptions are in `assumptions`: that domains, mechanisms, noise sources and theorems of users and
-    ``map(..., stability=...)`` declare what is true, that functions given to `Private.map` depend on nothing but
+    ``map(..., stability=...)`` are as they declare, that functions given to `Private.map` depend on nothing but
     their argument, and that the noise of a given generator is not drawn elsewhere; ``strict=True`` refuses them.
-    Rounding is not: values are rounded to a grid on which sums are exact (`mechanisms.domains.float_bounds`), and a
-    release that floating point could move by more than 1e-6 of what its mechanism is calibrated for is refused
+    Rounding is no assumption: values are rounded to a grid on which sums are exact (`mechanisms.domains.float_bounds`),
+    and a release is refused if floating point could move it by more than 1e-6 of its mechanism's sensitivity
     (`RoundingExceeded`).
 
     Parameters
@@ -527,10 +527,10 @@ class Accountant(Assuming, PrivateGate, Accounts):
     def remaining_releases(
         self, mechanism: Mechanism, record: RecordId, *, sensitivity: Sensitivity | None = None
     ) -> float:
-        """Return how many more releases through one mechanism a record can pay for: so many, and not one more.
+        """Return the largest number of further releases through one mechanism that a record can pay for.
 
-        It is found by the check that refuses, and by nothing else: by the budget under the theorem or plan in use, and
-        by every rule that counts what is charged for here (`spending_on`). Charges of others meanwhile take room.
+        It is found by the same check that refuses releases: by the budget under the theorem or plan in use, and by
+        every rule that counts charges in this scope (`spending_on`). Charges by others meanwhile lower it.
 
         Parameters
         ----------
@@ -539,7 +539,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         record
             The record; it may be new.
         sensitivity
-            How far it moves the value in each of them; as far as the mechanism is calibrated for by default.
+            The record's sensitivity in each of them; by default the one that the mechanism is calibrated for.
 
         Returns
         -------
@@ -851,7 +851,7 @@ def _encode_outputs(outputs: npt.NDArray[Any]) -> bytes:
 
 
 _FAILED = b"failed"
-"""The answer to a request whose draw failed; no array is written so."""
+"""The stored answer to a request if its draw failed; no array has these bytes."""
 
 
 _DRAW = b"draw:"

@@ -1,4 +1,4 @@
-"""Checks of the arguments of an accountant, before anything else happens."""
+"""Checks of an accountant's arguments."""
 
 from __future__ import annotations
 

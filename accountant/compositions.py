@@ -1,4 +1,4 @@
-"""Composition theorems by name, so that a saved ledger finds its own, and a claim names one in a word."""
+"""Composition theorems by name: for saved ledgers, and for claims that name one by its first word."""
 
 from __future__ import annotations
 

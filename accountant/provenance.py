@@ -29,9 +29,9 @@ class Provenance:
     Attributes
     ----------
     date
-        In UTC, as ISO 8601 writes it; "" if it is not known.
+        The date and time in UTC, in ISO 8601; "" if unknown.
     versions
-        Of Python, of this library, and of the packages that its numbers depend on.
+        The versions of Python, of this library, and of the packages that its numbers depend on.
     digests
         SHA-256 of code and inputs by name: ``"dpwitness"`` is all files of this library.
     """

@@ -1,4 +1,4 @@
-"""The one form of a record's name, so that two spellings of it have one budget."""
+"""The canonical form of a record's name, so that two spellings of it share one budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mechanisms as a ledger describes them, including those that cannot be rebuilt."""
+"""Mechanisms as a ledger describes them, rebuilt where their description allows it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RecordedMechanism:
 def describe(mechanism: Mechanism) -> str:
     """Return a mechanism's description as JSON text: its own, or its ``repr`` if it has none.
 
-    A ledger has to be saved whatever mechanisms users bring, so this never fails.
+    A ledger with any user's mechanism has to be saved, so this never fails.
     """
     for _ in range(2):  # once more: a signal's handler may have raised, and not the mechanism
         try:

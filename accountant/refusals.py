@@ -45,7 +45,7 @@ class BudgetExceeded(Refusal):
     limit
         The exceeded limit in words: its budget, or a rule's limit.
     again
-        When there will be room, if nothing else is charged; None if time alone makes none.
+        The time at which there will be room, if nothing else is charged; None if time alone makes none.
 
     Parameters
     ----------

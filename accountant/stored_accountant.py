@@ -1,4 +1,4 @@
-"""An accountant and its unreleased private values as plain data, so that a run can be stopped and gone on with.
+"""An accountant and its unreleased private values as plain data, for runs that are stopped and resumed.
 
 The parts that grow with the number of records (the ledger, and the records that wait in sums) go to a `RunStore`; the
 rest is small. It holds raw data: sums that wait for their release. Keep it where raw data may be.
@@ -138,7 +138,7 @@ def restore_accountant(
     )
     if stopped and saved is not None and _generator(accountant._noise) is not None:
         raise RandomnessMismatch(
-            f"this run was stopped after it had released what no save has: {state['source']} would draw the same noise "
+            f"this run was stopped after a release that is in no save: {state['source']} would draw the same noise "
             "again from its saved state, for other data, and the difference of the two shows the data; go on with a "
             "noise source with a secret state, such as noise=OpenDPNoise()"
         )

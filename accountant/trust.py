@@ -1,4 +1,4 @@
-"""Trust models: the parties that a record's owner trusts with the raw value."""
+"""Trust models: the parties to which a record's owner entrusts the raw value."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Learners, problems and claims. What is imported from here is certified, or makes no privacy claim.
+"""Learners, problems and claims. Learners exported here are certified, or make no privacy claim.
 
-`algorithms.published` holds algorithms exactly as printed, whatever is wrong with their claims.
+`algorithms.published` holds algorithms exactly as printed, including errors in their claims.
 """
 
 from algorithms.cascades.cascade_batch import (

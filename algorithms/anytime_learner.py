@@ -1,4 +1,4 @@
-"""Learners whose indices are of a confidence level, for a known horizon or, without one, for each epoch."""
+"""Learners with indices at a confidence level, for a known horizon or, without one, for each epoch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
     exponent
         x, that of the horizon or of the epoch; shape (lanes, 1) if lanes have clocks of their own.
     epoch
-        Whose exponent it is; 0 with a horizon.
+        The epoch of the exponent; 0 with a horizon.
     """
 
     needs_horizon = ""
@@ -47,7 +47,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
         """Compute all indices of these lanes from the values released so far, with the current exponents."""
 
     def until_renewed(self, rounds: IntArray) -> IntArray:
-        """Return so many rounds, (lanes,), but no more than are left of the epoch."""
+        """Return `rounds`, (lanes,), or the rest of the epoch where that is less."""
         if self.rounds.horizon is not None:
             return rounds
         left: IntArray = epoch_end(epoch_of(self.rounds.observed)) - self.rounds.observed

@@ -1,4 +1,4 @@
-"""What is claimed about an algorithm's privacy, precisely enough to be refuted."""
+"""Privacy claims of algorithms, precise enough to be refuted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class View(Enum):
     MESSAGES_AND_OTHER_ACTIONS = "the messages of all rounds, and the actions of all but the record's own"
     OTHER_MESSAGES = "the messages and the actions of all rounds but the record's own"
     OUTPUT = "the output"
-    SHUFFLED = "how many ones the shuffled bits of every action hold"
+    SHUFFLED = "the number of ones among the shuffled bits of every action"
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -239,4 +239,4 @@ def _suggestion(value: Any, known: Sequence[str]) -> str:
 
 
 NO_CLAIM = ClaimForm("central", View.ACTIONS, ONE_REPORT, "none: the learner makes no privacy claim")
-"""What a learner without privacy is held to when somebody claims it for it."""
+"""The claim form of learners without a privacy claim, for a claim that a caller makes for them."""

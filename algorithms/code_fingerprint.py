@@ -1,15 +1,14 @@
-"""What code a learner consists of, so that a restart notices that it has changed.
+"""Digests of the code that a learner uses, so that a restart notices changed code.
 
-The modules that count are found in two ways, each from the modules found before: what the names in a loaded module are
-(modules, and the modules of classes and functions), and what its import statements name. A statement
+The modules that count are found in two ways, each from the modules found before: by the values of the names in a loaded
+module (modules, and the modules of classes and functions), and by the names in its import statements. A statement
 ``from package import name`` counts the module that assigns or defines `name`, followed through re-exports, so also one
 of a plain value; where a name is bound in several ways, the module that binds it counts with all that it imports.
 Statements inside functions, and calls of ``__import__`` and ``import_module`` with a written name, count in the
 learner's own package, whether or not they have run yet; in this library only statements at the top of a module do.
 Sources are read, nothing is imported for it.
 
-What no import statement names does not count: modules imported by a computed name, data files, environment variables,
-other packages.
+Not counted are modules imported by a computed name, data files, environment variables, and other packages.
 """
 
 from __future__ import annotations
@@ -106,13 +105,13 @@ def forget_sources() -> None:
     _names_then.cache_clear()
 
 
-# --- what a module uses --------------------------------------------------------------------------
+# --- modules that a module uses----------------------------------------------------------------------
 
 
 def _used_by(module: ModuleType | None) -> set[str]:
     """Return the modules that the names in a module come from: modules, classes and functions.
 
-    Not a package's own modules: which of them it has depends on what else the process imported.
+    Not a package's own modules: which of them it has depends on the process's other imports.
     """
     used: set[str] = set()
     if module is None:
@@ -333,8 +332,8 @@ _UNSAID = {"ctx", "kind", "type_comment", "type_ignores"}
 def _write_down(part: Any, said: list[str]) -> None:
     """Write down a part of a tree, in the same words in every version of Python.
 
-    Neither `ast.unparse` nor `ast.dump` does: versions quote otherwise, give nodes fields of which nothing is said
-    where they are empty, put nothing between the braces of a format, and know more characters that can be printed.
+    Neither `ast.unparse` nor `ast.dump` does: versions differ in quotes, in new fields of nodes that are mostly empty,
+    in the braces of formats, and in the characters that count as printable.
     """
     if isinstance(part, ast.AST):
         said.append(f"{type(part).__name__}(")

@@ -1,4 +1,4 @@
-"""Epochs of learners that do not know how many rounds there will be: a confidence level for each.
+"""Epochs for learners without a known horizon, each with a confidence level of its own.
 
 Epoch 0 is the first 1024 rounds, and each later one has as many as were before it. In epoch k, of N_k rounds, all
 indices are those of a learner with the horizon
@@ -35,11 +35,11 @@ from mechanisms.arrays import IntArray
 FIRST_EPOCH = 1 << 10
 """The rounds of epoch 0: shorter, and later epochs have more to be valid together with; longer, and short runs lose."""
 EPOCHS = 53
-"""So many have as many rounds as a 63-bit number can count."""
+"""The number of epochs with as many rounds as a 63-bit integer can count."""
 
 
 def epoch_of(observed: IntArray | int) -> IntArray:
-    """Return the epoch of the round that follows so many.
+    """Return the epoch of the round after `observed` rounds.
 
     >>> [int(epoch_of(rounds)) for rounds in (0, 1023, 1024, 2047, 2048)]
     [0, 0, 1, 1, 2]

@@ -1,4 +1,4 @@
-"""Reading and writing a lane's own elements: arrays with a leading lane axis, indexed by super arms.
+"""Reads and writes of each lane's own elements: arrays with a leading lane axis, indexed by super arms.
 
 Many independent runs ("lanes") are simulated at once, so the state of a learner is an array of shape
 ``(lanes, arms)`` and a super arm an integer array of shape ``(lanes, size)``, one row of distinct arms for
@@ -57,7 +57,7 @@ def gather(array: _AnyArray, index: IntArray) -> _AnyArray:
 def lookup(vector: _AnyArray, index: IntArray) -> _AnyArray:
     """Read one vector, the same for all lanes, at every lane's indices: ``vector[index]``, 0 at padding."""
     values = vector.take(index)
-    # Padding stands at the end of a row, so the last column shows whether there is any.
+    # Padding is at the end of a row, so the last column shows whether there is any.
     if index.size and index[:, -1].min() < 0:
         values[index < 0] = 0
     return values

@@ -1,4 +1,4 @@
-"""What every learner offers: `act`, `observe`, and a claim.
+"""The interface of learners: `act`, `observe`, and a claim.
 
 A learner is built on a public *structure* (super arms, matroid bases or ranked lists with their
 oracle), never on a problem's means, and touches user data only through its gate. Its arrays have a
@@ -22,7 +22,7 @@ from mechanisms.parameters import ParameterError, open_unit, whole_number, withi
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
 LEAST_DELTA = 2.0**-203
-"""From here on accountants charge every float exactly; what is smaller is rounded up, beyond a budget of the same."""
+"""The least delta that is charged exactly as a float; a smaller one is rounded up, beyond a budget of its size."""
 LEAST_EPSILON, LARGEST_EPSILON = 1e-7, 1e9
 """Between these, all learners' indices and bounds are right to rounding; beyond, squares and debiased bits are not."""
 
@@ -34,7 +34,7 @@ class Learner(Protocol):
     """One bandit learner in any number of lanes."""
 
     claim: ClassVar[ClaimForm]
-    """What the learner says about its own privacy."""
+    """The learner's privacy claim, for every epsilon."""
 
     family: ClassVar[Family]
     """The kind of problem that it plays."""
@@ -80,7 +80,7 @@ class Confidence:
     Attributes
     ----------
     estimate
-        Of each arm's mean; anything where `count` is 0.
+        The estimate of each arm's mean; anything where `count` is 0.
     count, releases
         The number of values and of noises in it.
     index
@@ -121,7 +121,7 @@ class ClickConfidence:
     displays, releases
         The number of displays and of noises in them.
     index
-        By which items are ranked; at least 5e11 for one without an upper bound.
+        The index by which items are ranked; at least 5e11 for one without an upper bound.
     """
 
     clicks: FloatArray

@@ -1,4 +1,4 @@
-"""Learners by upper confidence bounds on plain means, as papers print them: without privacy, or of noisy messages."""
+"""Learners with upper confidence bounds on sample means, as in papers: without privacy, or from noisy messages."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class StartsRaw(MeansLearner[StructureType]):
     """Base class of printed learners with means that start on one raw outcome of every arm."""
 
     noisy: ClassVar[bool] = False
-    """Whether all later values are noisy."""
+    """True if all later values are noisy."""
 
     def observe_initial(self, outcomes: Private) -> None:
         """Start every mean on one raw outcome."""

@@ -52,12 +52,12 @@ class Question:
         Parameters
         ----------
         accountant
-            On the user's own device: it prices what it is asked for, whoever asks, and refuses what the user's budget
-            there does not cover.
+            The accountant on the user's own device: it charges for every message, for any asker, and refuses one beyond
+            the user's budget there.
         feedback
             On the action's arms, in their order; it does not leave the device.
         record
-            What the device's ledger calls the user.
+            The name of the user in the device's ledger.
         request
             As for `Accountant.release`: a ticket's name, so that one question has one answer, also after a crash.
 
@@ -106,9 +106,9 @@ class Question:
 class MessageLearner(HorizonLearner[StructureType]):
     """A learner to which every user sends one message about the feedback on one action.
 
-    What a user is asked is public (`ask`), and all that is learned is in the message (`hear`). So the message may be
-    drawn by the gate, from feedback that is let in (`observe`), or on the device of the user, who lets nothing else
-    leave (`pose`, `Question.answer`, `observe_message`): messages and what is learned from them are the same.
+    The question to a user is public (`ask`), and the learner learns from the message alone (`hear`). So the message may
+    be drawn by the gate, from private feedback (`observe`), or on the user's device, which nothing else leaves (`pose`,
+    `Question.answer`, `observe_message`): messages, and the learning from them, are the same.
 
     Parameters
     ----------
@@ -151,17 +151,17 @@ class MessageLearner(HorizonLearner[StructureType]):
     ) -> None:
         """Learn from a message that the device of a user has drawn.
 
-        The accountant charges the user as if it had drawn the message itself. That the device did what it was asked is
-        an assumption of the accountant's; what it promises its owner is the device's to keep.
+        The accountant charges the user as if it had drawn the message itself. It assumes that the device answered the
+        question as asked; the guarantee to the device's owner is the device's own.
 
         Parameters
         ----------
         question
-            What `pose` returned for the ticket.
+            The question that `pose` returned for the ticket.
         message
-            What `Question.answer` returned.
+            The message that `Question.answer` returned.
         record
-            Whose device it is.
+            The owner of the device.
         ticket
             The ticket, or its name.
 

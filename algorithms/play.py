@@ -36,11 +36,11 @@ def play_fresh(
     learner, gate
         A learner built on `gate`.
     problem
-        Draws each round's feedback.
+        The problem, which draws each round's feedback.
     environment
-        Where the problem's randomness comes from.
+        The source of the problem's randomness.
     rounds
-        How many rounds to play.
+        The number of rounds to play.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def play_phases(
     learner, problem, gate, environment
         As for `play_fresh`; the gate is a `Simulation`.
     rounds
-        How many rounds every lane plays.
+        The number of rounds every lane plays.
 
     Yields
     ------
@@ -162,7 +162,7 @@ def checked_action(learner: Learner, problem: Problem, lanes: int) -> IntArray:
         shown = check_choice(chosen, lanes, structure, "act")
     except ProblemError as error:
         raise ActionError(str(error), place_of_act(learner)) from None
-    # Of structures that cannot say what their super arms are: who plays others must not be seen to win by that.
+    # For structures that cannot check their super arms: a learner must not seem to win by playing others.
     most = float(getattr(problem, "optimum", math.inf))
     earned = np.asarray(problem.expected_reward(shown))
     if (earned > most + _ROUNDING * max(1.0, abs(most))).any():

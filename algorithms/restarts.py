@@ -1,9 +1,9 @@
-"""Restarts: how learners whose noise or eliminations are for a known number of rounds go on without one.
+"""Restarts: a learner with a fixed horizon, run without one by starting afresh in growing epochs.
 
 Rounds fall into epochs of 32, 32^2, 32^4, ... rounds: ``T_(k+1) = T_k^2``. When an epoch begins, the learner begins
-afresh, as one that was told the horizon T_k: new sums, new noise, nothing of what was learned. Feedback enters the sums
+afresh, with the horizon T_k: new sums, new noise, no earlier estimates. Feedback enters the sums
 of the epoch in which it is observed, also if its action was chosen in an earlier one. So a record pays in one epoch,
-and there what it pays with a known horizon, once.
+and there its price with a known horizon, once.
 
 **Theorem** (privacy). If the learner is private for every horizon, in the view of everything that it releases, then so
 is the one that restarts, at the same epsilon and delta.
@@ -38,7 +38,7 @@ from __future__ import annotations
 FIRST_RUN = 32
 """T_0. At 1000, the horizon of the third epoch is 32^4, and holds for a million rounds."""
 _LONGEST = 1 << 62
-"""No epoch has more rounds."""
+"""The largest number of rounds of an epoch."""
 
 
 def restart_horizon(epoch: int) -> int:
@@ -54,7 +54,7 @@ def restart_horizon(epoch: int) -> int:
 
 
 def restart_epoch(observed: int) -> int:
-    """Return the epoch of the round that follows so many.
+    """Return the epoch of the round after `observed` rounds.
 
     >>> [restart_epoch(rounds) for rounds in (0, 31, 32, 1055, 1056)]
     [0, 0, 1, 1, 2]

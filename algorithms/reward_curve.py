@@ -15,7 +15,7 @@ class RewardCurve:
     checkpoints
         Increasing numbers of rounds.
     lanes
-        How many lanes.
+        The number of lanes.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ class Trace:
     seconds
         Wall time of the simulation.
     stored
-        Which share of the runs was not simulated in this time, but read from a store.
+        The share of runs that were not simulated in this time, but read from a store.
     """
 
     rounds: npt.NDArray[np.int64]
@@ -111,24 +111,24 @@ def simulate(
     Parameters
     ----------
     build
-        Makes a learner on a gate.
+        Function that makes a learner on a gate.
     problem
-        What is played.
+        The problem to play.
     horizon
         Rounds per run.
     runs
-        How many runs.
+        The number of runs.
     seed
         A non-negative integer.
     checkpoints
-        At how many rounds (spaced geometrically) regret is kept.
+        The number of rounds (spaced geometrically) at which regret is kept.
     workers
         Worker processes (1 runs in this one), or an executor (`algorithms.blocks`).
     store
-        Where blocks of 64 runs are stored as they come: the same call goes on after any stop, and one with more runs
+        The store of finished blocks of 64 runs: the same call goes on after any stop, and one with more runs
         has these already.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Raises
     ------

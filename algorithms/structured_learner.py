@@ -1,4 +1,4 @@
-"""What all learners on a structure share: the structure that they play, the action of the round, and the horizon."""
+"""The base classes of learners on a structure: the action of the round, the rounds observed, and the horizon."""
 
 from __future__ import annotations
 
@@ -177,9 +177,9 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
     claim: ClassVar[ClaimForm]
     family: ClassVar[Family]
     needs_all_arms: ClassVar[str] = "its proofs are for the same arms in every round"
-    """Why all arms must be available in every round; empty if some may be left out."""
+    """The reason why all arms must be available in every round; empty if some may be missing."""
     action: IntArray = _NoAction()  # type: ignore[assignment]
-    """What `act` returned last."""
+    """The action that `act` returned last."""
 
     def __init__(self, structure: StructureType, gate: Gate) -> None:
         size = self.size_of(structure)
@@ -243,7 +243,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         Parameters
         ----------
         available
-            As for `act`, also what is raised.
+            As for `act`, with the same errors.
         """
         return self.waiting.issue(self._checked_choice(available))
 
@@ -282,7 +282,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         feedback
             Shape (lanes, size), of one round.
         rounds
-            Of a learner that holds its actions: the feedback is the total of so many rounds of the last one.
+            For a learner that holds its actions, the number of rounds of the last one that the feedback totals.
         ticket
             The ticket, or its name.
 
@@ -318,7 +318,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
                 raise ParameterError(f"rounds: {type(self).__name__} learns from one round at a time")
             check_feedback(self.gate, feedback, self.feedback_domain, rounds=rounds)
             self.learn(action, feedback, *held)
-        finally:  # whoever is refused is not waited for
+        finally:  # refused records are not waited for
             self.waiting.note_feedback(int(held[0].max()) if held else 1)
 
 
@@ -341,7 +341,7 @@ class HorizonLearner(StructuredLearner[StructureType]):
     """
 
     needs_horizon: ClassVar[str] = "its radii are for a known number of rounds"
-    """Why the learner must be given a horizon; empty if it need not."""
+    """The reason why the learner needs a horizon; empty if it needs none."""
 
     def __init__(self, structure: StructureType, gate: Gate, horizon: int | None) -> None:
         super().__init__(structure, gate)

@@ -1,4 +1,4 @@
-"""Tickets: what credits feedback that comes late, out of order or never to the action that it is about."""
+"""Tickets, which credit feedback that is late, out of order or missing to the action that it is about."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Ticket:
     Attributes
     ----------
     word, number
-        A random word, and as its run's how manyth it was handed out. A run that is loaded from an older save hands out
-        its numbers again: the word tells what that save has forgotten.
+        A random word, and its serial number in its run. A run that is loaded from an older save hands out the same
+        numbers again: by the word, tickets issued after that save are recognised.
     action
-        What `act` would have returned, shape (lanes, size).
+        The action that `act` would have returned, shape (lanes, size).
     """
 
     word: str
@@ -103,7 +103,7 @@ class OpenActions:
             )
 
     def note_feedback(self, rounds: int) -> None:
-        """Note that feedback on so many rounds came without a ticket."""
+        """Note that feedback on `rounds` rounds came without a ticket."""
         self.asked = max(self.asked - rounds, 0)
 
     def issue(self, action: IntArray) -> Ticket:

@@ -14,7 +14,7 @@ RecordOf = Callable[[int], int]
 """The record's name of a round (or of a client, by its number): where one name comes again, its losses add up."""
 
 ROUNDS_PLAYED = 8
-"""In how many rounds a person takes part that may do so without limit, where runs are played."""
+"""The rounds of a person in simulated runs, where the unit sets no limit."""
 
 
 def each_its_own(number: int) -> int:
@@ -35,7 +35,7 @@ class _OneReport:
         return "one report, which enters once"
 
     def names(self, rounds: int) -> RecordOf:
-        """Return the record's name of each of so many rounds: all differ."""
+        """Return the record's name of each of `rounds` rounds: all differ."""
         return each_its_own
 
     everyone = names
@@ -55,7 +55,7 @@ class OnePerson:
     Parameters
     ----------
     rounds
-        In how many rounds the person takes part at most; None for no limit.
+        The largest number of rounds that the person takes part in; None for no limit.
 
     Raises
     ------
@@ -87,19 +87,19 @@ class OnePerson:
         return f"one person, with all reports under the person's name, {most}"
 
     def names(self, rounds: int) -> RecordOf:
-        """Return the record's name of each of so many rounds: people take turns, and each comes as often as it may."""
+        """Return the record's name of each of `rounds` rounds: people take turns, as often as the limit permits."""
         return _in_turn(-(-rounds // (self.rounds or ROUNDS_PLAYED)))
 
     def everyone(self, rounds: int) -> RecordOf:
         """Return the names of rounds in which people take part as often as they ever may: without limit it is one.
 
         With a limit one person comes so often in a row, then two take turns, then three, ...: noise that is wrong in
-        every k-th round meets somebody who comes in all of these.
+        every k-th round meets a person in all of these.
         """
         return _in_turn(1) if self.rounds is None else _in_growing_groups(self.rounds)
 
     def in_order(self) -> RecordOf:
-        """Return the record's name of each client, whichever reports next: so many of them in a row are one person.
+        """Return the record's name of each client, in the order of reports: equal numbers in a row are one person.
 
         For one play: how many clients will report need not be known.
         """
@@ -129,7 +129,7 @@ def _in_growing_groups(times: int) -> RecordOf:
 
 Unit = _OneReport | OnePerson
 ONE_REPORT = _OneReport()
-"""The unit of a claim that protects one report: what enters once."""
+"""The unit of a claim that protects one report: a value that enters once."""
 VOCABULARY = "'one report', 'one person, at most N rounds' or 'one person'"
 
 

@@ -1,4 +1,4 @@
-"""Assumptions: what a value rests on that nothing in this library proves.
+"""Assumptions: the parts of a value on which its guarantee rests and which this library does not prove.
 
 Only this library's own classes, exactly and as they were imported, are trusted to be correct. Everything else that
 takes part in a release (a mechanism, a domain, a noise source, a theorem) is an `Assumption`: a subclass may override
@@ -170,8 +170,7 @@ class _Own:
     names, given
         The fields, if it is a data class, and those of them that it is made from.
     attributes
-        The names under which an instance that holds something hides what the class has; not those of fields and
-        cached properties.
+        The names of class attributes that an attribute of an instance would hide, without fields and cached properties.
     """
 
     cls: type
@@ -298,7 +297,7 @@ def library_package(package: str) -> None:
     """Take all classes of a package's loaded modules for the library's own, as they are now.
 
     Called where the package's import ends, before any code of a user that could change them. The instances of a data
-    class are judged by their fields, others by what they hold. A class that needs another judgement has a method
+    class are judged by their fields, others by their contents. A class that needs another judgement has a method
     ``rests_on(self)`` that returns its assumptions instead.
 
     Raises

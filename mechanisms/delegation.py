@@ -1,4 +1,4 @@
-"""Attributes that an object takes from another one that it holds."""
+"""Properties and methods that an object delegates to one of its attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def delegated(path: str) -> Any:
     Parameters
     ----------
     path
-        Where it is, from the object: ``"profile.rho"``.
+        The path to it from the object: ``"profile.rho"``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What docs/architecture.md and docs/security.md name is there, and what they say of packages and exit codes is so."""
+"""Names in docs/architecture.md and docs/security.md exist; their statements on packages and exit codes hold."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says works: its examples are added to a copy of the packages, and its checks are run there."""
+"""The examples of CONTRIBUTING.md work: they are added to a copy of the packages, and their checks run there."""
 
 import re
 import shutil

@@ -2,7 +2,8 @@
 
 A function, method or property, public or private, is not called by a bare participle (`charged`), preposition,
 adjective or question word (`of`, `left`, `whole`): such a name says neither what is returned nor what is done. The
-first line of a docstring is an imperative ("Return the ...") or a noun phrase, in the words of the field.
+first line of a docstring, also of a module and of a constant or field (a string below it), is an imperative ("Return
+the ...") or a noun phrase, in the words of the field. Modules of tests only may not begin with a question word.
 """
 
 import ast
@@ -48,6 +49,17 @@ def is_definition(node):
     return isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
 
 
+def first_lines(tree):
+    """Yield the line number and first line of each docstring: of a module, a definition, or a constant or field."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            yield node.lineno, node.value.value.strip().partition("\n")[0]
+
+
 def is_refused_name(node):
     return not isinstance(node, ast.ClassDef) and node.name.lstrip("_") in REFUSED_NAMES
 
@@ -60,14 +72,27 @@ def is_refused_line(line):
 def test_names_and_first_lines_follow_the_rule(package):
     found = []
     for file in sorted((ROOT / package).rglob("*.py")) or [ROOT / package]:
-        for node in filter(is_definition, ast.walk(ast.parse(file.read_text(encoding="utf-8")))):
-            line = (ast.get_docstring(node) or "").partition("\n")[0]
-            if is_refused_name(node) or is_refused_line(line):
-                found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {node.name}: {line}")
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        names = [
+            (node.lineno, node.name)
+            for node in ast.walk(tree)
+            if is_definition(node) and is_refused_name(node)
+        ]
+        lines = [(number, line) for number, line in first_lines(tree) if is_refused_line(line)]
+        found += [f"{file.relative_to(ROOT)}:{number}: {text}" for number, text in names + lines]
     assert not found, (
         "name what is returned, or the act and its object; begin with an imperative or a noun:\n"
         + "\n".join(found)
     )
+
+
+def test_modules_of_tests_begin_with_their_subject():
+    found = []
+    for file in sorted((ROOT / "tests").rglob("*.py")):
+        line = file.read_text(encoding="utf-8").partition("\n")[0].strip('r"')
+        if REFUSED_BEGINNING.match(line):
+            found.append(f"{file.relative_to(ROOT)}: {line}")
+    assert not found, "begin with the subject of the tests, a noun:\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("name", ["charged", "of", "zero"])
@@ -79,6 +104,13 @@ def test_a_bare_participle_is_refused(name):
 @pytest.mark.parametrize("line", ["What is left.", "Whether it fits.", "Return what was told.", "See `of`."])
 def test_a_first_line_without_a_noun_is_refused(line):
     assert is_refused_line(line)
+
+
+def test_docstrings_of_modules_constants_and_fields_are_read():
+    tree = ast.parse(
+        '"""A."""\nONE = 1\n"""B.\n\nMore."""\nclass Row:\n    """C."""\n    field: int\n    """D."""\n'
+    )
+    assert sorted(first_lines(tree)) == [(1, "A."), (3, "B."), (7, "C."), (9, "D.")]
 
 
 @pytest.mark.parametrize(

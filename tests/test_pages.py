@@ -1,4 +1,4 @@
-"""What the pages show runs, in order, in one folder: their files, Python and commands; what a command prints is shown.
+"""The pages' files, Python and commands run in order in one folder, and a command prints the output that is shown.
 
 Lines of a ``text`` block stand, in order, in what the commands of the block before it print; ``...`` leaves some out.
 """

@@ -1,4 +1,4 @@
-"""What the README and the guides show runs: every Python block and dpwitness command that is no installation."""
+"""The Python blocks and dpwitness commands of README and guides run, all that are no installation."""
 
 import re
 import runpy

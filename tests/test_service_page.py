@@ -1,4 +1,4 @@
-"""What the page on the service shows runs: stores, keys and servers are made, and curl gets what it shows."""
+"""The commands of the page on the service run: stores, keys and servers, and curl's answers are those shown."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the site is written from is there, and what stands in docstrings is shown as it is meant."""
+"""The sources of the site exist, and docstrings are rendered as they are meant."""
 
 import json
 import re

@@ -1,26 +1,26 @@
-"""What tries to break a privacy claim: accounting, coupled runs, replay and black-box tests, one verdict.
+"""Verification of privacy claims: accounting, coupled runs, replay and black-box tests, and one verdict from them.
 
-The way through: find what the subject is (`subjects`); let its layers say what they know (`learners`,
-`bandits`, `functions`, `verify_mechanism`); hand the worlds that may give it away to a tester (`sampling`, `betting`);
-decide and report (`verdict`). The words that are used:
+The steps: resolve the subject (`subjects`); collect the evidence of its layers (`learners`, `bandits`, `functions`,
+`verify_mechanism`); test the worlds on which the claim may fail (`sampling`, `betting`); decide and report (`verdict`).
+The terms:
 
-- *subject*: what is verified: a learner, a plain bandit, a mechanism, or a function (a command is one, too).
+- *subject*: the code whose claim is verified: a learner, a plain bandit, a mechanism, or a function (also a command).
 - *claim*: (ε, δ)-differential privacy in a trust model, for a record, neighbours and a view.
-- *view*: what the adversary sees: an output, a user's message, all releases, the actions.
-- *neighbours*, D and D′: two data sets that differ by one record, as the *adjacency* says.
-- *worlds*: how to draw views on D and on D′, and how to say both (`events.worlds`).
-- *event*: a set of views. What tells D from D′ is an event that is too likely on one of them.
+- *view*: the part of a run that the adversary sees: an output, a user's message, all releases, the actions.
+- *neighbours*, D and D′: two data sets that differ by one record, as the *adjacency* defines.
+- *worlds*: two neighbouring data sets with a sampler of views on each, and a description (`events.worlds`).
+- *event*: a set of views. A claim is refuted by an event that is too likely on D compared with D′.
 - *column*: one number or word of a view; *reading*: a number made of columns; *score*: a fitted one.
-- *transcript*: the actions of a run, round by round; *features* are what is read off it.
-- *effort*: how much work may be done; *conduct*: effort, seed, time limit and progress together.
-- *tester*: who draws from worlds and says what was seen: the *single look* at an event that was fixed before, or
-  *bets* while drawing, which may stop at any time; their *wealth* is evidence against the claim.
+- *transcript*: the actions of a run, round by round; *features* are numbers read from it.
+- *effort*: the amount of draws and searches; *conduct*: effort, seed, time limit and progress together.
+- *tester*: the test that draws from worlds: the *single look* at an event that was fixed before, or *bets* while
+  drawing, which may stop at any time; their *wealth* is evidence against the claim.
 - *false alarm*: a true claim is refuted. Its probability is bounded over all looks of a verification.
 - *lower bound*, *upper bound*: on the ε that is true of the subject at the claim's δ.
 - *witness*: D, D′ and the event that show a lower bound, with the line that repeats it.
-- *finding*: something seen on the way, of a *kind* and at a line of code; a *failing* one stands in the way of a
+- *finding*: an observation during the verification, of a *kind* and at a line of code; a *failing* one blocks a
   certificate (`findings`).
-- *evidence*: bounds, witness and findings together; *verdict*: what follows from it: certified, refuted or unproven.
+- *evidence*: bounds, witness and findings together; *verdict*: the conclusion from it: certified, refuted or unproven.
 
 Names are loaded on first use: the pytest plugin lives in this package, and costs suites that do not audit nothing.
 """

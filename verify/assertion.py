@@ -22,7 +22,7 @@ _REMARKS = frozenset(
         FindingKind.FLOATING_POINT,
     }
 )
-"""Kinds of findings that stand in the way of a certificate, but say nothing against the claim."""
+"""Kinds of findings that block a certificate, but are no evidence against the claim."""
 
 
 class DPViolation(DPWitnessError, AssertionError):
@@ -53,12 +53,12 @@ def assert_dp(
     """Assert that a subject is (epsilon, delta)-differentially private, up to the power of a test.
 
     A true claim is refuted with probability at most 1e-4 (`significance`); with the same seed, the result is the same.
-    A false claim is refuted if the effort suffices: what it could not have seen is ``details["detection_floor"]`` of
-    the result. The assertion fails, too, whatever the claim, where the subject raises, returns NaN, never ends ..., and
-    where a replay shows that data flow around the mechanisms.
+    A false claim is refuted if the effort suffices: the violations that it could not have seen are in
+    ``details["detection_floor"]`` of the result. The assertion also fails, for any claim, if the subject raises,
+    returns NaN, or never ends, and if a replay shows that data flow around the mechanisms.
 
-    The subject runs in the process of the tests, as whatever pytest runs: one that ends its process ends them, and what
-    it changes stays changed. With ``isolated=True`` it runs in a process of its own.
+    The subject runs in the process of the tests, as all that pytest runs: one that ends its process ends them, and its
+    changes of global state stay. With ``isolated=True`` it runs in a process of its own.
 
     Parameters
     ----------
@@ -68,15 +68,15 @@ def assert_dp(
     epsilon, delta
         The claim.
     data
-        For functions: which data sets are neighbours, as `claimed` takes it; by default what `claimed` said.
+        For functions: the neighbouring data sets, as `claimed` takes them; by default those of `claimed`.
     certified
         Whether the claim has to be proved too: only learners and mechanisms of this library can be.
     effort
         ``"quick"`` (about a second for a batched function), ``"default"`` or ``"thorough"``.
     seed
-        Of all randomness.
+        The seed of all randomness.
     options
-        Whatever else `verify` takes, such as ``samples``, ``time_limit``, ``significance`` or ``problem``.
+        Further options of `verify`, such as ``samples``, ``time_limit``, ``significance`` or ``problem``.
 
     Returns
     -------

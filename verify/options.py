@@ -47,7 +47,7 @@ class OptionFacts:
     flag
         The flag of the command line; without, it has none.
     reads
-        The type of a number, as what others' numbers are taken for it; it follows from the option's own type.
+        The type to which numbers of other libraries are converted; it follows from the option's own type.
     repeats
         True if the result depends on it, so that the line that repeats a verification includes it.
     """

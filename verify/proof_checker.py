@@ -1,6 +1,6 @@
-"""The independent checker of proofs, in a process of its own.
+"""The independent checker of proofs, run in a process of its own.
 
-The checker is one file that imports nothing of this library and is imported by nothing of it. What it accepts follows
+The checker is one file that imports nothing of this library and is imported by nothing of it. An accepted claim follows
 from the data alone.
 """
 
@@ -22,7 +22,7 @@ from algorithms.unit import ONE_REPORT, OnePerson
 CHECKER = Path(__file__).parent / "certificates" / "independent_check.py"
 """The checker, which anybody may run without this library: ``python -I independent_check.py FILE``."""
 SECONDS = 300.0
-"""What takes longer to check is not accepted."""
+"""Time limit of a check; a proof that takes longer is not accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class CheckedProof:
     follows
         Whether the claim follows.
     words
-        Its own words: what follows of what, or why nothing does.
+        Its own words: the claim that follows, or the reason why none does.
     is_proof
         False if the file holds no proof at all.
     """

@@ -67,7 +67,7 @@ _INPUT_ERRORS = (
     ValueError,
     OSError,
 )
-"""What is raised again of what another process raised, as the first of these that it is."""
+"""Exceptions of another process that are raised again here, each as the first of these classes that it has."""
 
 
 @takes(Options)
@@ -131,7 +131,7 @@ def _decide_apart(
 
     def note_claim(data: Any) -> None:
         if claimed:
-            raise AnswerError("it says twice what it claims")
+            raise AnswerError("it states its claim twice")
         claimed.append(_read_answer(data, options))
 
     try:
@@ -139,13 +139,13 @@ def _decide_apart(
         if not isinstance(data, Finding):
             answer = _read_answer(data, options)
             if not claimed or not claimed[0].agrees_with(answer):
-                raise AnswerError("it is about another subject than it said before")
+                raise AnswerError("it is about another subject than before")
             return _conclude(_recompute_upper_bound(answer), subject)
         ended = data
     except AnswerError as error:
-        ended = Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
+        ended = Statement.ENDS_PROCESS.finding(how=f"reported unreadable data ({error})")
     if not claimed:
-        raise SubjectError(f"{_name(subject)}: nothing is known of what it claims: {ended.message}")
+        raise SubjectError(f"{_name(subject)}: its claim is unknown: {ended.message}")
     upper = UpperBound(math.inf, 1.0, "the process left no result")
     return _conclude(replace(claimed[0], evidence=Evidence(upper=upper, findings=[ended])), subject)
 
@@ -159,7 +159,7 @@ def _recompute_upper_bound(answer: Answer) -> Answer:
         mechanism = rebuilt(answer.mechanism or {})
     # Not one of this library, as its assumptions say.
     except (ValueError, TypeError, LookupError, AttributeError):
-        told = "what the process that made your mechanism says of it is true"
+        told = "the description of your mechanism by the process that made it is true"
         evidence.assumptions = [*evidence.assumptions, Assumption(AssumptionKind.FOREIGN_CLASS, told)]
     else:
         evidence.upper = upper_bound(mechanism, answer.claim.delta)
@@ -268,8 +268,8 @@ def _collect(
     Without a tester all tests of the claim's view are left out, and the proof alone is left. The adversary is that of a
     learner; a plain bandit's is its own already.
     """
-    # What comes before bets always has the same seed: the runs of a wealth file find the same pairs and go on with the
-    # events on them, and what coupled runs show is one piece of evidence, not one more in every run.
+    # The layers before bets always have the same seed: the runs of a wealth file find the same pairs and go on with the
+    # events on them, and coupled runs give one piece of evidence, not one more in every run.
     ground = replace(conduct, seed=_GROUND_SEED) if tester is not None and tester.anytime else conduct
     match found:
         case LearnerSubject():

@@ -1,4 +1,4 @@
-"""Verify a mechanism: its profile is the upper bound, a black-box test of its output the lower one."""
+"""Verification of a mechanism: its profile is the upper bound, a black-box test of its output the lower one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from verify.sampling.tester import Candidates, Tester
 from verify.statistics.likeliest_event import likeliest_event, loss_laws, ratio_event
 
 _FEW = 16
-"""Up to so many releases a proof is checked more finely: their claim lies far out in the tail of the loss."""
+"""The most releases with a finer check of a proof: their claim lies far out in the tail of the loss."""
 
 
 def verify_mechanism(
@@ -55,7 +55,7 @@ def verify_mechanism(
     with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds):
         evidence.assume(*assumptions_of(mechanism))
         if not evidence.assumptions:
-            # What it kept of its parameters as they were is not asked; nor do functions get many draws at once.
+            # State that it keeps beside its parameters has no effect; nor do functions get many draws at once.
             mechanism = rebuilt(mechanism.to_dict())
             evidence.details["proof"] = mechanism_proof(mechanism, claim)
         evidence.upper = upper_bound(mechanism, claim.delta)

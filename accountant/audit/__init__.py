@@ -1,4 +1,4 @@
-r"""Audits of releases fixed in advance: their cost together, and the least noise that meets a target.
+r"""Audits of releases fixed in advance: the cost of their composition, and the least noise that meets a target.
 
 A release file is TOML or JSON with ``[[release]]`` tables, or a ledger, such as `Accountant.export` writes.
 

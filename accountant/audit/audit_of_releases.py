@@ -84,7 +84,7 @@ def audit(
 def _risk(releases: Releases, epsilon: float, delta: float) -> Risk:
     """Return the largest of each number over all groups of records, the profile from ε = 0 to a proved (ε, δ).
 
-    None is above what that one proves: after a time limit it is what is known.
+    No value is above that of this (ε, δ): after a time limit it is the best proved bound.
     """
     farthest = epsilon if math.isfinite(epsilon) else 1.0
 

@@ -50,9 +50,9 @@ class ReleaseSummary:
     name
         Its name in reports.
     count
-        How often the worst group is part of it.
+        The number of times that the worst group is part of it.
     sensitivity_text
-        Of a sampled release, the movement that its sensitivity bounds, in words.
+        For a sampled release, the movement that its sensitivity bounds, in words.
     mechanism
         The mechanism with its noise, in words; "" if only a curve is known.
     """

@@ -89,7 +89,7 @@ def from_dp_event(event: Any, neighbours: Any, source: str = "DpEvent") -> Relea
         The neighbouring relation: a `Neighbouring`, its name, or dp-accounting's ``NeighboringRelation``
         (``REPLACE_SPECIAL`` is "zero out").
     source
-        Where the event is from; messages begin with it.
+        The origin of the event, with which messages begin.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def from_loss_distribution(
     neighbours
         The neighbouring relation; with two distributions, for removing and for adding, not "replace one".
     source
-        Where it is from; messages begin with it.
+        Its origin, with which messages begin.
 
     Raises
     ------

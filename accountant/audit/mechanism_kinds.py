@@ -70,7 +70,7 @@ class _MechanismKind:
     keys, required
         The keys of its parameters, and those without a default.
     profile
-        Returns the profile for the parameters, the sensitivity and the neighbouring relation.
+        Function that returns the profile for the parameters, the sensitivity and the neighbouring relation.
     moves
         True if the profile depends on how far a record moves the value; that of a privacy notion does not.
     whole, optional
@@ -78,7 +78,7 @@ class _MechanismKind:
     most
         The largest values of whole numbers, where they are less than the 10^12 that a file permits.
     default_sensitivity
-        Returns the sensitivity for the parameters, if the table has none.
+        Function that returns the sensitivity for the parameters, if the table has none.
     """
 
     keys: tuple[str, ...]
@@ -155,7 +155,7 @@ def _notion(
 def _epsilon(parameters: Mapping[str, Any]) -> Fraction:
     epsilon = nonnegative("epsilon", parameters["epsilon"])
     if math.isinf(epsilon):
-        raise ParameterError("epsilon = inf: must be finite; what has no finite epsilon is 'declassified'")
+        raise ParameterError("epsilon = inf: must be finite; a release without one is 'declassified'")
     return Fraction(epsilon)
 
 

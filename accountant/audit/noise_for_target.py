@@ -150,10 +150,10 @@ def calibrate_risk(
 class _Goal:
     words: str
     search: Callable[[Compositions], float]
-    """Returns the least factor with which some compositions meet the goal."""
+    """Function that returns the least factor with which some compositions meet the goal."""
     number: LossNumber
     limit: float
-    """The most that the number may be."""
+    """The largest value of the number that meets the goal."""
 
 
 def _calibrate_to_goal(releases: Releases, goal: _Goal, delta: float, time_limit: float) -> Calibration:

@@ -1,4 +1,4 @@
-"""The histories of Opacus' accountants: so many steps of Gaussian noise on batches.
+"""The histories of Opacus' accountants: numbers of steps of Gaussian noise on subsampled batches.
 
 They do not state how batches were made, and by what a sum was divided. The loss depends on both: they are arguments.
 """
@@ -41,7 +41,7 @@ def from_opacus(
     neighbours
         The neighbouring relation; Opacus' own numbers are for "add or remove one".
     batches
-        How they were made: "poisson" (Opacus' own loader: each record by itself), "fixed size" (so many of all, drawn
+        The sampling scheme: "poisson" (Opacus' own loader: each record by itself), "fixed size" (so many of all, drawn
         anew for each step), "random allocation" (each record in one batch of an epoch, uniformly and by itself, drawn
         anew for each epoch; a noise is that of whole epochs), or "shuffled batches" (each record once in a pass:
         ``poisson_sampling=False``). Then the first pass begins with the first step, and a pass of one sample rate ends
@@ -51,7 +51,7 @@ def from_opacus(
         The divisor of the noisy sum: "public size" (Opacus' expected batch size, a number that does not depend on
         the data), or "own size" (the number of records that the batch happened to have).
     source
-        Where the state is from; messages begin with it.
+        The origin of the state, with which messages begin.
 
     Raises
     ------

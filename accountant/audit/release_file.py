@@ -1,4 +1,4 @@
-"""Release files: ``[[release]]`` tables in TOML or JSON, a ledger, or files of other libraries."""
+"""Release files: ``[[release]]`` tables in TOML or JSON, exported ledgers, or files of other libraries."""
 
 from __future__ import annotations
 

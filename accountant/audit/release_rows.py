@@ -1,4 +1,4 @@
-"""Release tables as rows of a CSV file, whose first line names the keys.
+"""Release tables as rows of a CSV file; its first line has the keys.
 
 An empty cell is a key that is not there. Several ``records`` stand in one cell, with semicolons between them.
 """

@@ -13,8 +13,8 @@ of `mechanisms.amplification.shuffled_response`, which uses the randomizer.
 
 ``partition``: a record's part may depend on the record, and no record is in two parts. So the loss is the
 largest of all parts (parallel composition) if a record is added, removed or zeroed out. One that is replaced may
-leave one part and enter another, which costs both, and moves each by what a joining record does, which a sensitivity
-to replacement does not bound: under "replace one" the key is refused. ``records`` names public groups, which
+leave one part and enter another, which costs both, and moves each as a joining record does, which a sensitivity to
+replacement does not bound: under "replace one" the key is refused. ``records`` names public groups, which
 replacing a record does not change.
 """
 
@@ -301,9 +301,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             base = kind.profile(given, sensitivity_at(given), needed)
             known = needed is relation or has_pair(base)
         except ParameterError:
-            base = kind.profile(
-                given, sensitivity_at(given), relation
-            )  # which refuses what is refused anyway
+            base = kind.profile(given, sensitivity_at(given), relation)  # which refuses the invalid ones
             known = False
         if not known:
             raise ParameterError(

@@ -82,11 +82,11 @@ class Release:
     name
         Its name in reports.
     build
-        Returns the profile of one release with all noise multiplied by a factor.
+        Function that returns the profile of one release with all noise multiplied by a factor.
     parameters
         Noise parameters by name, as written.
     sensitivity_text
-        Of a sampled release, the movement that its sensitivity bounds, in words.
+        For a sampled release, the movement that its sensitivity bounds, in words.
     mechanism
         The mechanism with its noise, in words; "" if only a curve is known.
     written
@@ -112,7 +112,7 @@ class Group:
     records
         The number of its records.
     counts
-        How often a record is part of each kind of release, by the kind's number.
+        The number of times that a record is part of each kind of release, by the kind's number.
     """
 
     name: str

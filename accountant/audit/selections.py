@@ -1,4 +1,4 @@
-"""The cost of selections, of keys above a threshold and of tests before a release: declared, not drawn here.
+"""The cost of private selection, thresholded keys and propose-test-release, as release files declare them.
 
 Each is priced by a theorem on its published form, stated below; a variant is another mechanism. Scores, queries and
 distances move by at most the sensitivity Δ (its linf) when one record changes; *monotone* means that all of them move

@@ -1,4 +1,4 @@
-"""The group of records that loses most, without composing the releases of every group.
+"""Search for the worst-case group of records, without composing the releases of every group.
 
 A platform has a group for nearly every record. An upper bound on each group's loss follows from numbers that add up
 (Rényi divergences, largest losses, squares of μ of Gaussian DP): one product of matrices for all groups. Exact

@@ -1,1 +1,1 @@
-"""Files and JSON of unknown authors: read strictly, described by schemas, and written whole."""
+"""Files and JSON of unknown authors: read strictly, described by schemas, and written atomically."""

@@ -43,8 +43,8 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
     text
         The text.
     made
-        Returns what replaces an object as soon as it is read, so that little of a large file is kept; by default the
-        object stays.
+        Function that replaces each object as soon as it is read, so that little of a large file is kept; by default
+        objects stay.
 
     Raises
     ------

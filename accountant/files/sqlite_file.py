@@ -1,4 +1,4 @@
-"""Identity of files, and recognition of SQLite files that leaves this process its SQLite locks on them."""
+"""Identity of files, and recognition of SQLite files without loss of this process's SQLite locks on them."""
 
 from __future__ import annotations
 

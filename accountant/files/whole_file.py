@@ -1,4 +1,4 @@
-"""Files that are complete or absent, whatever crashes when, and that only their owner can read."""
+"""Atomic writes of files that only their owner can read: after a crash a file is complete or absent."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def whole_file(path: str | Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
     It is written under a name of its own, with this mode or what the process's umask leaves of it, and is on the disk
     before it is renamed; of several writers the last one wins, and no reader ever sees half a file. Of a link, the
     target is replaced, and the link stays. Nothing takes the place of a device or a pipe: it is written to. So is the
-    target of standard output or error, as in ``-o /dev/stdout >> file``: after what was printed there.
+    target of standard output or error, as in ``-o /dev/stdout >> file``: after the text printed before.
 
     Raises
     ------
     ParameterError
         If the path is a folder or an SQLite database, such as a ledger, or its own folder does not exist.
     OSError
-        If the file cannot be written; what was there before stays.
+        If the file cannot be written; the earlier file stays.
     """
     try:
         with _open_target(Path(path), mode) as file:

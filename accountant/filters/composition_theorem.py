@@ -1,8 +1,8 @@
 """Composition theorems that hold for fully adaptive use, behind one interface.
 
-The ledger keeps, per record, what it has spent *in the currency of a composition theorem*. A theorem
-says what one release costs in its currency, how costs add up, whether a total fits a budget, and what
-(epsilon, delta) a total amounts to. Parallel composition needs no theorem here: releases that share no
+The ledger keeps each record's spend *in the currency of a composition theorem*. A theorem states the cost of
+one release in its currency, the sum of costs, whether a total is within a budget, and the (epsilon, delta) of
+a total. Parallel composition needs no theorem here: releases that share no
 record never meet in an account.
 """
 
@@ -76,7 +76,7 @@ class Composition(Protocol):
     def guarantee(self, spent: Any, budget: Budget) -> Cost:
         """Return the (epsilon, delta) that a total amounts to, delta being the budget's.
 
-        It is what a run with this total as its limit would guarantee.
+        It is the guarantee of a run with this total as its limit.
         """
 
     def remaining_spend(self, spent: Any, budget: Budget) -> Any:

@@ -25,9 +25,9 @@ class _DeltaSplit:
     Attributes
     ----------
     failures
-        At most so large is the sum of the releases' own δ.
+        The largest sum of the releases' own δ.
     losses
-        What is left for the loss of all releases that did not fail.
+        The δ for the joint loss of all releases that do not fail.
     """
 
     failures: Fraction
@@ -48,8 +48,8 @@ class DeclaredFailures(abc.ABC):
     (ε, δ)-DP: tell the adversary, too, which release failed. Its gain is at most the probability that one did, which is
     E Σ δ_i <= δ_f, and else that of a run in which none does, at most δ′.
 
-    Nothing that is left undeclared can be better. Giving the losses whatever δ the failures have not used, as this
-    library once did, lets the outcome choose how δ is split: the true δ of such a run is larger than the budget's by
+    No undeclared split can be better. To give the losses all δ that the failures have not used lets the outcome choose
+    the split: the true δ of such a run is larger than the budget's by
     up to a factor of 2 (Gaussian DP, in the limit), 1.25 (zCDP), 1.21 (one Rényi order) or 1.04 (three). If the
     outcome may choose between splits (a_j, b_j), what a union bound proves, max a_j + Σ b_j <= δ, lies within the one
     declared split (max a_j, Σ b_j). A run of releases without loss might declare its split at the first release with

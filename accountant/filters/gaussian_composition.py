@@ -23,7 +23,7 @@ from mechanisms.profiles.gaussian_profile import largest_mu
 class GaussianComposition(DeclaredFailures):
     """Sums of μ², exact: with Gaussian noise no filter can be tighter.
 
-    A mechanism is μ-GDP if telling D from D′ is no easier than telling N(0, 1) from N(μ, 1) (Dong, Roth &
+    A mechanism is μ-GDP if distinguishing D from D′ is no easier than distinguishing N(0, 1) from N(μ, 1) (Dong, Roth &
     Su 2022). Fully adaptive: releases that are μ_i-GDP given all before, with Σ μ_i² <= μ² always, make a
     μ-GDP run (Smith & Thakurta 2022, "Fully adaptive composition for Gaussian differential privacy";
     Koskela, Tobaben & Honkela 2023, "Individual privacy accounting with Gaussian differential privacy",

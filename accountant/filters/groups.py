@@ -1,4 +1,4 @@
-"""What people who are protected together have lost together."""
+"""The joint privacy loss of people protected as a group."""
 
 from __future__ import annotations
 

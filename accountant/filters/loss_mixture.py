@@ -1,4 +1,4 @@
-"""Bounds on a privacy loss whose Rényi divergences are known at several orders, by a mixture of supermartingales.
+"""Bounds on a privacy loss from its Rényi divergences at several orders, by a mixture of supermartingales.
 
 Let L be the loss of a run, D_α the sum of its releases' divergences of order α, chosen adaptively. Each
 exp((α-1)(L - D_α)) is a supermartingale that starts at 1, and so is the mixture Σ w_α exp((α-1)(L - D_α)) for weights
@@ -9,8 +9,8 @@ w_α declared in advance with sum 1. Write φ(L) = δ Σ w_α exp((α-1)(L - D_�
   least such ε is the maximum of L + ln(1 - φ(L)), a concave function, where φ + φ′ = δ Σ α w_α exp(...) = 1. With one
   order it is the ε of Canonne, Kamath & Steinke 2020, Proposition 12.
 
-Whichever order is the best one in the end may depend on what was released: each term alone is what a union bound over
-orders at shares w_α δ would use, and the sum is larger.
+The order that is the best one in the end may depend on the releases: each term alone is the one of a union bound over
+orders at shares w_α δ, and the sum is larger.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rényi differential privacy as a privacy filter, and what a Rényi divergence says about (epsilon, delta)."""
+"""Rényi differential privacy as a privacy filter, and the (ε, δ) that a Rényi divergence implies."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ class RenyiComposition(DeclaredFailures):
     the run is (α, B)-Rényi-DP (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter",
     Theorems 3.1 and 4.3; Lécuyer 2021): exp((α-1)(L_n - Σ D_α)) is a supermartingale.
 
-    With several orders, which of them is the best one when the run ends may depend on what was released, so that no
-    single order covers it. Their mixture does, at weights that are declared with the theorem; see `loss_mixture`. It
-    allows 5 % more than a limit for each order at its share of δ (14 orders, Gaussian noise, ε = 1, δ = 1e-6; 22 % at
-    δ = 0.01). Naming the best order, where it is known, allows 18 % more again, within 1 % of that order alone.
+    With several orders, the best one at the end of a run may depend on the releases, so that no single order covers it.
+    Their mixture does, at weights that are declared with the theorem; see `loss_mixture`. It allows 5 % more than a
+    limit for each order at its share of δ (14 orders, Gaussian noise, ε = 1, δ = 1e-6; 22 % at δ = 0.01). Naming the
+    best order, where it is known, allows 18 % more again, within 1 % of that order alone.
 
     A loss that is infinite with probability p takes p of the share of δ for failures. Divergences are those of the
-    finite part, E[e^{(α-1)L}; L < ∞], so that what bounds it needs no renormalising.
+    finite part, E[e^{(α-1)L}; L < ∞], so that bounds on it need no renormalising.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much of a budget is spent, as one number."""
+"""The spent share of a budget, as one number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact amounts in the currency of a composition theorem."""
+"""Exact amounts of privacy spend, in the parameters of a composition theorem."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from mechanisms.parameters import ParameterError
 class Spend:
     """The spend of a record, or the cost of a release: named exact numbers that add up one by one.
 
-    The composition theorem says what the numbers mean: rho of zCDP, the square of a Gaussian mu, a Rényi
-    divergence for each order, how often a planned mechanism was used.
+    The composition theorem gives the numbers their meaning: rho of zCDP, the square of a Gaussian mu, a Rényi
+    divergence for each order, the number of uses of a planned mechanism.
 
     Parameters
     ----------
     names
-        What the numbers are called in messages.
+        The names of the numbers in messages.
     values
         Nonnegative; None where no finite number covers the loss.
     any_suffices
         Whether one number after the first is enough within its limit (Rényi orders, after delta), and messages show
         the best only.
     neighbouring
-        Of the data sets whose loss the numbers bound: one record is replaced, for all accounts.
+        The relation of the data sets of the loss that the numbers bound: one record is replaced, for all accounts.
 
     Raises
     ------

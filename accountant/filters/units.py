@@ -1,15 +1,15 @@
-"""Amounts as whole numbers of one small unit, rounded up when they are priced.
+"""Privacy spends as integers of one small unit, each charge rounded up.
 
 A sum of fractions has the least common multiple of their denominators: with every other scale of noise it grows,
-without end. Whole numbers add up, and subtract, exactly, whatever came between.
+without end. Integers add up, and subtract, exactly, in any order.
 
 **Rounding is sound for every filter.** Let a filter accept while a vector of sums S lies in a set F that is closed
 downwards, and be valid for any predictable upper bounds c_i of the releases' costs. Let ĉ_i = ⌈UNIT c_i⌉. Accepting
 while Σ ĉ_i / UNIT lies in F is valid for the same budget: ĉ_i / UNIT is at least c_i, and a function of it, so
-predictable; and what costs c costs whatever is more, since all these notions are monotone. So the run is one of costs
-ĉ_i / UNIT that stays in F. Roundings of different numbers of a charge (ε and ε², one divergence for each order) need
-not go together: the theorems use upper bounds of each alone. What is read from a total (`guarantee`, `remaining_spend`,
-`odometer`) does not fall in any of its numbers, and stays an upper bound.
+predictable; and a release of cost c also has every larger cost, since all these notions are monotone. So the run is one
+of costs ĉ_i / UNIT that stays in F. Roundings of different numbers of a charge (ε and ε², one divergence for each
+order) need not go together: the theorems use upper bounds of each alone. What is read from a total (`guarantee`,
+`remaining_spend`, `odometer`) does not fall in any of its numbers, and stays an upper bound.
 
 **Loss.** n charges are counted by less than n units too much, 2^-1684 n. None is where 1 / UNIT divides: floats from
 2^-203 on, squares of floats from 2^-75 on, and n-th parts of them for n up to 1,000, so that n charges of exactly a
@@ -31,13 +31,13 @@ _ODD = math.lcm(*range(1, 1_001, 2))
 UNIT = 2**256 * _ODD
 """Units in a charge of 1, for each number of a theorem without a coarser unit of its own (`denominators`)."""
 INFINITE = 2**4_096
-"""An infinite number in units, above every limit. Sums tell how often it was paid, and give it back."""
+"""Infinity in units, above every limit. Sums keep the number of infinite charges, so that one can be returned."""
 
 Vector = tuple[int, ...]
 """An amount in units, one number for each of the theorem's."""
 
 _KEPT = 4_096
-"""So many prices are kept: mechanisms without end would fill the memory."""
+"""The largest number of prices in the cache, which bounds its memory."""
 _KEPT_TEXTS = 65_536
 
 
@@ -70,7 +70,7 @@ class Units:
         self.denominators: tuple[int, ...] = getattr(composition, "denominators", None) or tuple(
             [UNIT] * len(self.zero)
         )
-        # By ids of what stands beside them, which keeps it alive.
+        # By ids of the objects beside them, which keeps these alive.
         self._prices: dict[int, tuple[Amount, Vector]] = {}
         self._sums: dict[int, tuple[Vector, Vector, Vector]] = {}
         self._parsed: dict[str, Vector] = {}
@@ -93,7 +93,7 @@ class Units:
         return price
 
     def repeated(self, charge: Amount, times: int) -> Any:
-        """Return the sum of so many charges of one size, each rounded up."""
+        """Return the sum of `times` equal charges, each rounded up."""
         return self.amount(tuple([times * units for units in self.price(charge)]))
 
     def add(self, total: Vector, price: Vector) -> Vector:
@@ -108,7 +108,7 @@ class Units:
         return found
 
     def amount(self, total: Vector) -> Any:
-        """Return the theorem's amount of so many units."""
+        """Return the theorem's amount for a total in units."""
         return self.composition.amount(
             tuple(
                 [

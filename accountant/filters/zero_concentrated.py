@@ -34,7 +34,7 @@ class ZeroConcentratedComposition(DeclaredFailures):
     2021; with the δ_i: Whitehouse, Ramdas, Rogers & Wu 2023, the approximate zCDP filter of Section 3).
 
     The limits are the share for failures that was declared, Σ δ_i <= δ_f, and the ρ that implies (ε, δ - δ_f)-DP; see
-    `DeclaredFailures`, also for what a δ shared as the run goes would cost.
+    `DeclaredFailures`, also for the cost of a δ that is split during the run.
 
     A release costs the ρ of its profile; else ε tanh(ε/2) if it is ε-DP (`pure_to_zcdp`), and δ with it if it
     is (ε, δ)-DP (Bun & Steinke 2016, Section 8).

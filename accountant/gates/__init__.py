@@ -1,1 +1,1 @@
-"""Gates and the private values behind them: the only doors between user data and everything public."""
+"""Gates and private values: the interfaces through which user data enter and releases leave."""

@@ -1,4 +1,4 @@
-"""Gates that keep the unchecked assumptions of their releases."""
+"""Gates that collect the unchecked assumptions of their releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gates that shut: for good after an error that may depend on private data, and while a mechanism draws."""
+"""The closing of gates: for good after an error that may depend on private data, and while a mechanism draws."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Closing:
     The failure of a function of private data can depend on the data. A caller that catches the error would
     learn it for free; so the gate shuts, and everything that follows is refused.
 
-    It is shut for the time of a draw (`accountant.gates.release.sample`), too, to whatever runs inside of it: a
+    It is shut during a draw (`accountant.gates.release.sample`), too, to all code that runs inside of it: a
     function that follows a mechanism is post-processing only as long as it sees released values alone.
     """
 

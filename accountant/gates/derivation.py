@@ -1,9 +1,9 @@
 """Derivations of private values: the domain that a record entered through, each map, and the number of its terms.
 
 A derivation has the domain of one record's value after each step, so that an independent checker can compute how far
-the record moves the released value (`verify.certificates`). It keeps only what that depends on: of `Choose` how often
-each coordinate is chosen, not which ones, of `Above` no threshold. Where a step has no rule, or a domain is not known,
-there is no derivation.
+the record moves the released value (`verify.certificates`). It keeps only parameters that this distance depends on: of
+`Choose` how often each coordinate is chosen, not which ones, of `Above` no threshold. Where a step has no rule, or a
+domain is not known, there is no derivation.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ExactDomain(NamedTuple):
     low, high
         The ends of each coordinate; of a ball 0 and its radius, of a one-hot vector 0 if it may be zero, and else 1.
     size
-        How many coordinates, categories or features.
+        The number of coordinates, categories or features.
     """
 
     kind: str

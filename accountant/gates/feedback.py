@@ -75,7 +75,7 @@ def check_feedback(
     if value._parts != 1 and (rounds is None or value._parts != int(np.sum(rounds))):
         asked = "one round" if rounds is None else f"rounds={np.asarray(rounds).tolist()}"
         raise ParameterError(
-            f"{name} is the sum of {value._parts} values: must be what was observed in {asked}"
+            f"{name} is the sum of {value._parts} values: must be the sum of the feedback of {asked}"
         )
 
 

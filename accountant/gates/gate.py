@@ -1,4 +1,4 @@
-"""The gate: the only door between private data and everything public.
+"""The gate: the interface through which a learner uses private data.
 
 A learner talks to a gate and nothing else, so the same learner runs under every gate:
 

@@ -145,7 +145,7 @@ class Influence:
         """Return the influence on the product with public factors, one a coordinate."""
         sizes, way = list(map(abs, factors)), self.derivation
         largest = max(sizes, default=0.0)
-        # Nobody moves 0 times a value.
+        # No record moves 0 times a value.
         moving = [(i, x) for i, x in enumerate(factors) if self.widths[i] > 0 and x]
         if way is not None:
             way = way.choose(tuple(i for i, _ in moving))
@@ -520,7 +520,7 @@ class TracedSums:
         return list(itertools.starmap(Movement, _groups(rows)))
 
     def _way(self, record: RecordId, coordinates: int) -> Derivation | None:
-        """Return the derivation of a record's part of so many coordinates."""
+        """Return the derivation of a record's part of the first coordinates."""
         found = self._ways.get(record)
         return None if found is None else found[0].choose(tuple(range(coordinates)))
 

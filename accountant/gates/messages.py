@@ -1,4 +1,4 @@
-"""Messages that a record's own device has drawn: their check, and a substitute for the value, which stays there."""
+"""Messages drawn on a record's own device: their check, and a placeholder for the value, which stays there."""
 
 from __future__ import annotations
 

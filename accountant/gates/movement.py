@@ -62,15 +62,15 @@ def excess(moved: npt.NDArray[np.float64], limit: Sensitivity) -> tuple[npt.NDAr
 def with_rounding(moved: Sensitivity, further: float, calibrated: Sensitivity, place: Place) -> Sensitivity:
     """Return the sensitivity that a record is charged for when floating point may move it further.
 
-    Where the mechanism is calibrated for it, that is all of the movement, hence an upper bound. Else it is what the
-    mechanism is calibrated for, which the movement exceeds by `ROUNDING_SHARE` at most.
+    Where the mechanism is calibrated for the whole movement, it is that, hence an upper bound. Else it is the
+    mechanism's own sensitivity, which the movement exceeds by `ROUNDING_SHARE` at most.
 
     Parameters
     ----------
     moved
-        How far the record moves the value in exact arithmetic.
+        The movement of the value by the record in exact arithmetic.
     further
-        By how much more in L1 norm, hence in every norm, the computed value may move.
+        The further movement of the computed value in L1 norm, hence in every norm.
     calibrated
         The mechanism's.
     place

@@ -1,4 +1,4 @@
-"""Running private sums of a matrix counter: a record pays once, when it enters, for every later sum.
+"""Running private sums of a matrix counter: a record pays once, on entry, for all later sums.
 
 Row t of R x is released with noise of its own, y_t = (R x)_t + z_t, and public numbers are made running sums, L y
 (`mechanisms.counters.continual`). Let a record's values move by at most Δ in L2 norm.
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_STREAM = 1 << 26
-"""The most values on a grid whose sums are always exact in floats (`mechanisms.domains.float_bounds`)."""
+"""The largest number of values on a grid that floats always sum exactly (`mechanisms.domains.float_bounds`)."""
 
 
 class PrivateStream:

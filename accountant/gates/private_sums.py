@@ -1,4 +1,4 @@
-"""Running private sums: private values, added up, that wait for their release."""
+"""Running sums of private values that wait for their release."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class RandomStream(IntEnum):
     ENVIRONMENT = 2
     """The users' data, where they are simulated."""
     ACCOUNTANT_DRAWS = 0x9D1C
-    """The public draws of an accountant, whose noise may be of the same seed or of a child that counting reaches."""
+    """The public draws of an accountant; its noise may have the same seed, or a child of a small spawn key."""
 
 
 def stream_generator(

@@ -109,7 +109,7 @@ def check_owner(gate: Gate, private: Private | PrivateSums) -> None:
     ForeignValue
         If the value is not private, or of another gate.
     """
-    if type(private) not in (Private, PrivateSums):  # a subclass may say of itself what it likes
+    if type(private) not in (Private, PrivateSums):  # a subclass may claim anything of itself
         raise ForeignValue(
             f"got a {type(private).__name__}: only values that entered through `private` have an account",
             calling_place(),
@@ -208,7 +208,7 @@ def check_release(
 
 
 DrawOutput = Callable[["Mechanism", npt.NDArray[Any], "NoiseSource | np.random.Generator"], Any]
-"""Draws a mechanism's outputs for a value."""
+"""Function that draws a mechanism's outputs for a value."""
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,7 @@ def sample(
     streams
         The lanes' own streams behind `noise`, so that with a mask, too, each lane draws from its block's.
     through
-        Draws in place of the mechanism, before the functions that follow it; by default the mechanism draws.
+        Function that draws in place of the mechanism, before the functions that follow it; by default the mechanism.
 
     Returns
     -------
@@ -299,7 +299,7 @@ def sample(
     Raises
     ------
     ParameterError
-        If there is a mask and the mechanism does not keep the shape of what it releases.
+        If there is a mask and the mechanism changes the shape of the value that it releases.
     """
     draw: DrawOutput = functools.partial(_draw_or_close, gate)
     if through is not None or type(mechanism) is PostProcessed:

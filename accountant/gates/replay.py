@@ -2,7 +2,7 @@
 
 Foreign code takes raw data and calls ``gate.release(mechanism, raw_value)`` itself. A `Recorder` runs it
 on a data set D and keeps every call. A `Replay` runs it on a neighbour D', answers every call with the
-outputs recorded on D, and compares the calls: whatever then still differs flowed around the mechanisms.
+outputs recorded on D, and compares the calls: any difference that remains flowed around the mechanisms.
 """
 
 from __future__ import annotations

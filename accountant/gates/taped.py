@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 Function = Callable[[Any], Any]
 _DrawNoise = Callable[[Mechanism | None], npt.NDArray[Any]]
-"""Draws the outputs of a mechanism; for None returns the value as it is."""
+"""Function that draws the outputs of a mechanism; for None it returns the value itself."""
 Alteration = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""Returns another value in place of a noisy one, which the noise could have given as well."""
+"""Function of a noisy value that returns another one, which the noise could have given as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +209,14 @@ class Retelling:
         """Compare the values of a record that enters with those of the recorded run."""
         known, before = next(self._inputs, (record, None))
         if known != record:
-            self._note("raw-flow", calling_place(), "which record enters here depends on raw data")
+            self._note("raw-flow", calling_place(), "the record that enters here depends on raw data")
         if known != record or before is None or not _is_same_array(before, values):
             self._changed.add(record)
             if self.entered_otherwise is None and known == record and record in self._kept:
                 self.entered_otherwise = record
             if self._entrances is not None and (place := calling_place()).file not in self._entrances:
                 self._note(
-                    "raw-flow", place, f"what enters here as record {record!r} depends on other raw data"
+                    "raw-flow", place, f"the value of record {record!r} here depends on other raw data"
                 )
 
     def note_operation(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
@@ -228,12 +228,12 @@ class Retelling:
             len(taped.public) == len(public) and all(map(_is_same_operand, taped.public, public))
         ):
             self._note(
-                "raw-flow", calling_place(), "what is done to a private value here depends on raw data"
+                "raw-flow", calling_place(), "the operation on a private value here depends on raw data"
             )
         elif taped.values is None or _is_same_array(taped.values, value._values[0]):
             return
         elif self._changed.isdisjoint(_records_in(value, None)):
-            self._note("raw-flow", calling_place(), "a private value differs, though no record in it changed")
+            self._note("raw-flow", calling_place(), "a private value differs, though its records agree")
 
     def answer_release(
         self,
@@ -254,18 +254,18 @@ class Retelling:
         elif not _is_same_noise(taped.mechanism, mechanism):
             self._note("mechanism", place, f"the mechanism is {mechanism}; on D it is {taped.mechanism}")
         elif not _is_same_operand(where, taped.where) or taped.values.shape != values.shape:
-            self._note("mask", place, "which values are released depends on raw data")
+            self._note("mask", place, "the choice of released values depends on raw data")
         elif taped.records != frozenset(_records_in(private, where)):
-            self._note("raw-flow", place, "whose values are released here depends on raw data")
+            self._note("raw-flow", place, "the records of the value released here depend on raw data")
         elif _is_same_array(taped.values, values):
             pass
         elif self._changed.isdisjoint(_records_in(private, where)):
-            self._note("raw-flow", place, "what would be released differs, though no record in it changed")
+            self._note("raw-flow", place, "the value differs, though its records agree")
         elif further := self._too_far(taped.values, values, private, where):
             self._note(
                 "raw-flow",
                 place,
-                f"records that changed move what would be released by {further} that they are charged for",
+                f"changed records move the value to be released by {further} that they are charged for",
             )
         if taped.noisy and self.difference is None:
             outputs = draw(_with_recorded_noise(mechanism, taped.noisy))

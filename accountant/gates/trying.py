@@ -1,4 +1,4 @@
-"""The gate that tests declared functions: a result must not depend on other values, before or beside it."""
+"""The gate that tests functions given to `Private.map`: a result must not depend on earlier or other values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Trying(Simulation):
     Attributes
     ----------
     impure
-        By the place of each function with another result for the same value: after which calls, in words.
+        For each place of a function with several results for one value, the calls before the other result, in words.
     """
 
     def __init__(self, seed: int | np.random.SeedSequence) -> None:
@@ -82,7 +82,7 @@ def _call(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArr
     try:
         with np.errstate(all="ignore"):
             return np.array(function(values.copy()), dtype=np.float64)
-    except Exception:  # whatever a user's function raises
+    except Exception:  # a user's function may raise anything
         return None
 
 

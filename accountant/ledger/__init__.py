@@ -1,1 +1,1 @@
-"""Who paid what for which release: entries, accounts and their totals, the ledger in memory, and what is said of it."""
+"""Ledgers: entries, records' accounts and their totals, the ledger in memory, and its summary."""

@@ -1,4 +1,4 @@
-"""The records' accounts: what each release charges, whether it fits, and what has been spent."""
+"""Records' accounts: the price of a release, the check against the budget, and the spent totals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from mechanisms.noise.mechanism import neighbouring_of
 from mechanisms.parameters import ParameterError, half_open_unit, real
 
 _KEPT = 4_096
-"""So many charges are kept, by mechanism and sensitivity."""
+"""The largest number of charges in the cache, by mechanism and sensitivity."""
 
 
 class Accounts:
@@ -47,15 +47,15 @@ class Accounts:
     Parameters
     ----------
     budget
-        What each record may lose in total.
+        The largest loss of each record in total.
     composition
         The theorem that adds up losses.
     store
-        Where the accounts live: in memory by default.
+        The ledger of the accounts: in memory by default.
     rules
         Limits beside the budget, of accounts in memory.
     spends_on
-        What charges are for where nobody says it by `spending_on`.
+        The scope of charges outside of any `spending_on`.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class Accounts:
         self._spends_on = spends_on
         self._budget = budget
         self._composition = composition
-        self._charging = threading.RLock()  # whoever holds it sees no release and no addition half done
+        self._charging = threading.RLock()  # its holder sees no release and no addition half done
         self._ledger: Store = Ledger(composition, rules) if store is None else store
         # Held while the ledger is written: stores that last queue by themselves.
         self._bookkeeping: AbstractContextManager[object] = self._charging if store is None else nullcontext()
@@ -214,7 +214,7 @@ class Accounts:
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
 
-    # --- what has been spent ---------------------------------------------------------------------
+    # --- spent amounts ---------------------------------------------------------------------------
 
     @property
     def ledger(self) -> Store:
@@ -224,8 +224,8 @@ class Accounts:
     def spent(self, record: RecordId) -> Cost:
         """Return the (epsilon, delta) that `record` has lost so far.
 
-        Exact under basic composition. Under other theorems it is what a run with this total as its limit
-        guarantees at the budget's delta; a figure that holds however the moment was chosen is `odometer`'s.
+        Exact under basic composition. Under other theorems it is the guarantee, at the budget's delta, of a run with
+        this total as its limit; a figure that holds at any stopping time is `odometer`'s.
         """
         return self.composition.guarantee(self._ledger.spent(record), self.budget)
 

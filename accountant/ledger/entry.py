@@ -1,4 +1,4 @@
-"""One release, as the records that move it alike see it, and how it is written down."""
+"""Ledger entries: one release for all records that move it alike, and its JSON form."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Entry(NamedTuple):
     mechanism
         None for a declassification; a `RecordedMechanism` if it was loaded and cannot be rebuilt.
     sensitivity
-        How far each of the records can move the released value; None for a declassification.
+        The sensitivity of the released value to each of the records; None for a declassification.
     charge
-        What each of the records pays, in the currency of the ledger's composition theorem.
+        The price that each of the records pays, in the currency of the ledger's composition theorem.
     records
         The records that pay.
     where
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     note
         The noise source, or the reason of a declassification.
     derivation
-        How the records' parts of the released value came about, where a gate knows it; no file keeps it.
+        The derivation of the records' parts of the released value, where a gate knows it; no file keeps it.
     """
 
     mechanism: Mechanism | None

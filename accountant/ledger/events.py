@@ -21,7 +21,7 @@ class Now(NamedTuple):
     at
         Milliseconds since 1970.
     witnessed
-        How much of the time since the last event a clock has seen pass that nobody can set; None for all of it.
+        The part of the time since the last event that was measured by a clock that cannot be set; None for all of it.
     """
 
     at: int
@@ -34,19 +34,19 @@ class Charge(NamedTuple):
     Attributes
     ----------
     entries
-        Who is to pay what.
+        The records to charge, with their prices.
     holds
-        Whether a total is within the budget.
+        Test of a total: True if it is within the budget.
     hold
-        Whether it is a reservation: only then it may be given back, and nothing is drawn before it is settled.
+        True for a reservation: only that may be given back, and nothing is drawn before it is settled.
     request
-        A key of the caller's: of all charges with one key, in whatever process, one is made. A charge that is no
-        reservation, with the key of an open one, is that one, made final.
+        A key of the caller's: of all charges with one key, in any process, only one is made. A charge that is no
+        reservation, with the key of an open reservation, makes that one final.
     scope
-        What the charge is for, and who learns what is released.
+        The purpose of the charge, and the tenant that learns the output.
     lasts
-        After how many milliseconds a reservation that is not drawn is given back by the ledger itself, at the next
-        charge or settlement of anybody's; None for never.
+        Milliseconds after which the ledger itself gives back a reservation that was not drawn, at the next charge or
+        settlement by any caller; None for never.
     """
 
     entries: Sequence[Entry]
@@ -84,17 +84,17 @@ class Charged(NamedTuple):
     position
         The number of this charge, from 1.
     entries
-        Who paid what.
+        The records that paid, with their prices.
     reserved
-        Whether they were a reservation when they were charged.
+        True if they were a reservation when they were charged.
     request
-        The key of the caller's, if there is one.
+        The caller's key, if there is one.
     scope
-        What it was for.
+        The purpose and tenant of the charge.
     at
-        When, if a rule looks at the time, or the reservation has a deadline.
+        Its time, if a rule depends on time, or the reservation has a deadline.
     drift
-        By how much the clock may have run ahead unseen by then, in milliseconds.
+        The largest unnoticed advance of the clock by then, in milliseconds.
     until
         The deadline of a reservation: from then on it is given back, and never drawn.
     """

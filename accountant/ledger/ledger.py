@@ -1,4 +1,4 @@
-"""The per-record ledger in memory: who paid what, for which release, and where in the code."""
+"""The ledger in memory: every charge with its records, its release and its line of code."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from accountant.rules.scope import ANY, Scope
 from mechanisms import Assumption
 
 _RECENT = 4_096
-"""So many kinds of charges are kept as objects."""
+"""The number of recent kinds of charges that are kept as objects."""
 _BLOCK = 256
-"""So many older ones are packed together."""
+"""The number of older kinds that are packed together."""
 _NAMES = 65_536
-"""Of so many records that paid lately, each name is kept once."""
+"""The number of recent payers with one shared object for each name."""
 _NEVER = -(2**63)
-"""The time of an event that has none."""
+"""The stored time of an event without a time."""
 
 _NO_CHARGE = Charged(0, ())
 _Kind = tuple[Scope, Entry]
@@ -70,7 +70,7 @@ class _EventColumns:
         self._others: list[LedgerEvent] = []
         self._kinds: dict[int, _Kind] = {}  # those that are not packed
         self._made = 0
-        self._numbers: dict[tuple[Any, ...], int] = {}  # by ids of what the kind keeps alive
+        self._numbers: dict[tuple[Any, ...], int] = {}  # by ids of objects that the kind keeps alive
         self._blocks: list[bytes] = []
         self._derivations: dict[Derivation | None, int] = {}
         self._names: dict[RecordId, RecordId] = {}
@@ -155,7 +155,7 @@ class _EventColumns:
         packed = {i: terms for i, terms in written.items() if terms is not None}
         self._blocks.append(zlib.compress(json.dumps(packed).encode("ascii")))
         for key in [key for key, number in self._numbers.items() if number < end]:
-            del self._numbers[key]  # before what keeps its ids alive
+            del self._numbers[key]  # before the objects of its ids
         for number in packed:
             del self._kinds[number]
 
@@ -193,7 +193,7 @@ class _EventColumns:
 class Ledger(State, Store):
     """Every charge, and every record's running total under one composition theorem; a `Store` of one process.
 
-    It lasts as long as its process. Whoever calls it from several threads holds a lock of their own.
+    It lasts as long as its process. Callers from several threads hold a lock of their own.
 
     Parameters
     ----------
@@ -207,9 +207,9 @@ class Ledger(State, Store):
     events
         All that happened, in order: it is only added to.
     folded
-        Whether some charges are sums of what was folded before it was gone on with.
+        True if some charges are sums of charges that were folded before this ledger was resumed.
     write_ahead
-        Is told what is about to happen, before anything changes or is drawn; if it raises, nothing happens.
+        Function that is called with each event before anything changes or is drawn; if it raises, nothing happens.
     """
 
     def __init__(self, composition: Composition, rules: Sequence[Rule] = ()) -> None:
@@ -246,11 +246,11 @@ class Ledger(State, Store):
         rules
             Those that are in force after it.
         rows
-            What they count of each record.
+            The counts of each record under the rules.
         clock
             The time of the last charge; it is not earlier here.
         drift
-            By how much it may have run ahead unseen by then.
+            Its largest unnoticed advance by then.
         folded
             Whether some of the charges are sums of earlier ones.
         """
@@ -302,7 +302,7 @@ class Ledger(State, Store):
         """Yield the charges that were made together, without reservations that were given back."""
         others = self.events.other_events()
         returned = {each.position for each in others if isinstance(each, Settlement) and each.returned}
-        for event in self.events:  # alone: interrupted (Ctrl-C), what else is kept may be a step behind
+        for event in self.events:  # alone: interrupted (Ctrl-C), derived state may be a step behind
             if isinstance(event, Charged) and event.position not in returned:
                 yield event
 
@@ -314,8 +314,8 @@ class Ledger(State, Store):
         return sum(1 for _ in self.records())
 
     def tallies(self) -> Iterable[Tally]:
-        """Return how often there was each kind of charge."""
-        # By what is alike by identity (the entries keep it alive): words are made once for each kind.
+        """Return the number of charges of each kind."""
+        # By identity of the parts (the entries keep them alive): each kind is described once.
         found: dict[tuple[int, int, Place, str], Tally] = {}
         for entry in (entry for charged in self.charge_events() for entry in charged.entries):
             kind = id(entry.mechanism), id(entry.charge), entry.where, entry.note

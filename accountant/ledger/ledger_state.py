@@ -1,8 +1,8 @@
-"""A ledger as a fold: what is asked leads to events or a refusal, and events change the state.
+"""A ledger as a state machine: a command leads to an event or a refusal, and events change the state.
 
-`decide` and `apply` are the only places that say what a ledger does. They touch nothing but a `State`: the ledger in
-memory has one of dictionaries, a transaction of a database has one that is filled with the rows that commands name and
-written at its end, and whoever verifies entries decides each of them again.
+`decide` and `apply` alone define the behaviour of a ledger. They touch nothing but a `State`: the ledger in memory has
+one of dictionaries, a transaction of a database has one that is filled with the rows that commands name and written at
+its end, and a verification of entries decides each of them again.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Account(NamedTuple):
     Attributes
     ----------
     spent
-        In all, what is reserved included.
+        The total, reservations included.
     times
-        In how many charges.
+        The number of charges that it paid.
     counted
-        What each rule counts of it; empty for what it counts of who has paid nothing.
+        Its counts under each rule; empty as long as it has paid nothing.
     """
 
     spent: Vector
@@ -59,11 +59,11 @@ class Request(NamedTuple):
     Attributes
     ----------
     position
-        Where it stands.
+        The position of the charge in the ledger.
     stamp
-        When what it is answered was charged, or drawn later, if a rule looks at the time.
+        The time at which the answer was charged, or drawn later, if a rule depends on time.
     digest
-        Of its answer; None if there was none.
+        The digest of its answer; None if there was none.
     answer
         Its answer; None if there was none, or it was erased.
     """
@@ -75,7 +75,7 @@ class Request(NamedTuple):
 
 
 class State:
-    """The state after events, in dictionaries; a storage that has more than fits them overrides how it is looked up.
+    """The state after events, in dictionaries; a storage too large for memory overrides the lookups.
 
     Parameters
     ----------
@@ -85,19 +85,19 @@ class State:
     Attributes
     ----------
     accounts
-        By record, or what the storage calls it.
+        Accounts by record, or by the storage's name for it.
     reservations
-        ``"reserved"``, ``"drawn"`` or ``"returned"``, by where they were charged.
+        ``"reserved"``, ``"drawn"`` or ``"returned"``, by the position of the charge.
     deadlines
-        Of reservations that have one, the earliest first, each with its position; a heap.
+        The deadlines of reservations, the earliest first, each with its position; a heap.
     requests
-        By their keys.
+        Requests by their keys.
     named
         Charges that later events may name: of reservations and of requests, by position.
     limits
         The rules in force; None without.
     clock, drift
-        The time of the last event, where a rule looks at it, and by how much it may have run ahead unseen.
+        The time of the last event, where a rule depends on it, and the clock's largest unnoticed advance by then.
     """
 
     def __init__(self, units: Units) -> None:
@@ -204,7 +204,7 @@ class State:
 def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
     """Return the event that a command leads to, and its receipt; nothing has happened yet.
 
-    A storage that numbers charges when they are written says later where one stands.
+    A storage that numbers charges when they are written gives their positions later.
 
     Raises
     ------
@@ -257,8 +257,8 @@ def _deadline_words(until: int) -> str:
 def expire(state: State, now: Now | None, happen: Callable[[LedgerEvent], object]) -> None:
     """Give back the reservations with deadlines that have passed, before something else is decided.
 
-    What may have been sampled is drawn in the ledger, and stays charged, whatever the clock says: a wrong one ends
-    reservations early or late, and that is all.
+    A reservation that may have been sampled is *drawn* in the ledger, and stays charged at any time of the clock: a
+    wrong clock ends reservations early or late, and nothing else.
 
     Parameters
     ----------
@@ -360,8 +360,8 @@ def _release(entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
 def first_refused(state: State, command: Charge, now: Now | None) -> CannotPay | None:
     """Return why the first record that cannot pay for all it is asked for cannot.
 
-    First it is asked who may spend at all, then a tenant's own rules, and then what counts others, too: what a tenant
-    is refused by its own rules tells it of its own charges alone (`accountant.rules.reach`).
+    Permissions are checked first, then a tenant's own rules, and last the rules that count other tenants, too: a
+    refusal by its own rules reveals to a tenant its own charges alone (`accountant.rules.reach`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Releases in two phases: priced first, charged before they are sampled."""
+"""Releases in two phases: a quote with the price, then a reservation that is charged before its noise is drawn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 1e9
-"""Seconds that a reservation with a deadline lasts at most: 31 years."""
+"""The longest time to a reservation's deadline, in seconds: 31 years."""
 
 
 class _Reserving(Protocol):
@@ -49,13 +49,13 @@ class Quote:
     Attributes
     ----------
     entries
-        What each record would pay, as the ledger will have it.
+        The entries that the ledger would have, with the price for each record.
     place
-        The line that asked.
+        The line of code of the call.
     refused
         The first record that could not pay when it was priced; None if all could.
     assumptions
-        What the release would rest on and nobody checked.
+        The unchecked assumptions of the release.
     """
 
     _accountant: _Reserving = field(repr=False, compare=False)
@@ -87,8 +87,8 @@ class Reservation:
     """A release that is charged and not yet sampled; made by `Accountant.reserve`.
 
     ``release()`` samples, once. ``commit()`` closes it. ``cancel()`` gives the charge back while nothing has
-    been sampled. Whatever else happens, an error included, the charge stays in the ledger, to its deadline if it has
-    one; in a store that lasts, ``dpwitness ledger show`` lists those whose holder is gone, and ``dpwitness ledger amend
+    been sampled. In all other cases, errors included, the charge stays in the ledger, to its deadline if it has one; in
+    a durable store, ``dpwitness ledger show`` lists those whose holder is gone, and ``dpwitness ledger amend
     --cancel`` gives them back. As a context manager it commits after a release and cancels if there was none, unless an
     exception leaves the block.
     """

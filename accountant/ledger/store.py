@@ -1,4 +1,4 @@
-"""Where accounts live: the role of a ledger in memory, and of one that lasts."""
+"""The interface of ledgers, in memory or durable: accounts that are charged, and their errors."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class CannotPay(Exception):
     Attributes
     ----------
     record, charge, spent
-        The first record that cannot pay, what it was asked for, and what it has spent.
+        The first record that cannot pay, the price, and its spent total.
     rule
         The rule that has no room; None for the budget.
     again
-        When the rule will have room, if nothing else is charged; None if time alone makes none.
+        The time at which the rule will have room, if nothing else is charged; None if time alone makes none.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Settled(DPWitnessError, ValueError):
     Attributes
     ----------
     returned
-        Whether it was given back; else it was drawn, or never made.
+        True if it was given back; else it was drawn, or never made.
     """
 
     def __init__(self, message: str, *, returned: bool) -> None:
@@ -81,9 +81,9 @@ class Standing:
     Attributes
     ----------
     spent
-        In all, what is reserved included.
+        The total, reservations included.
     counted
-        What each rule that counts charges of the record, or of its group, counts now.
+        The present counts of each rule that counts charges of the record, or of its group.
     """
 
     spent: Any
@@ -96,11 +96,11 @@ class Tally(NamedTuple):
     Attributes
     ----------
     entry
-        The entry, whatever its records.
+        The entry, without its records.
     releases
-        How often.
+        The number of releases.
     records
-        How many records it charged, each as often as it was charged.
+        The number of charged records, each counted as often as it was charged.
     """
 
     entry: Entry
@@ -117,12 +117,12 @@ class RuleStanding:
     rule
         The rule.
     nearest
-        The record that is nearest to the limit, or the members of the group; nobody, if it has counted nothing.
+        The record that is nearest to the limit, or the members of the group; empty if it has counted nothing.
     spent
-        What it counts of them now, open reservations included.
+        Their present count under the rule, open reservations included.
     nearly
-        Of how many records, or groups, at least `accountant.filters.share.NEARLY_SPENT` of the limit is spent; None if
-        that is no one number, or nothing limits it.
+        The number of records, or groups, with at least `accountant.filters.share.NEARLY_SPENT` of the limit spent;
+        None if that share is no single number, or there is no limit.
     """
 
     rule: Rule
@@ -137,13 +137,13 @@ class Receipt(NamedTuple):
     Attributes
     ----------
     position
-        Where the charge stands in the store, from 1.
+        The position of the charge in the store, from 1.
     repeated
-        Whether a request with this key was charged before: nothing was charged now.
+        True if a request with this key was charged before: nothing was charged now.
     answer
-        What that request was answered, if it was; then nothing may be drawn again.
+        The answer to that request, if it has one; then nothing may be drawn again.
     events
-        What has happened for that, in order (`accountant.ledger.events`).
+        The events that the command led to, in order (`accountant.ledger.events`).
     until
         The deadline of a reservation, in milliseconds since 1970; None without.
     """

@@ -24,7 +24,7 @@ class Line:
     where
         The line that released.
     releases, records
-        How many ledger entries, and how many records they charged, each as often as it was charged.
+        The numbers of ledger entries and of charged records, each record as often as it was charged.
     charge
         The largest single charge.
     noise

@@ -1,4 +1,4 @@
-"""Plans: mechanisms and counts fixed in advance, for tighter bounds than those of fully adaptive use."""
+"""Plans: mechanisms and counts fixed in advance, with tighter bounds than fully adaptive composition has."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PlanStep:
     count
         At least 1.
     sensitivity
-        How far one record moves the value in one of them; the mechanism's own by default.
+        The sensitivity of the value to one record in one of them; the mechanism's own by default.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class Plan:
     f_S(e^ε) for the whole collection S. Claim: while the releases S may still be used, δ at a likelihood
     ratio w is at most f_S(w). By induction on S: using i first leaves at most E f_{S∖i}(w V_i) = f_S(w),
     whichever i was chosen, since f is convex and decreasing in V_i and the pair dominates the mechanism
-    whatever its input; using none leaves (1 - w)^+ <= f_S(w) by Jensen's inequality. So the order does not
+    on any input; using none leaves (1 - w)^+ <= f_S(w) by Jensen's inequality. So the order does not
     matter, while mechanisms that are chosen from outside a fixed collection are not covered (there is no
     such filter in general).
 

@@ -1,4 +1,4 @@
-"""Plans with symbols for numbers: the cost of a record as a formula, and values at which it is above a claim.
+"""Symbolic plans: the cost of a record as a formula, and parameter values at which it exceeds a claim.
 
 Only the independent checker proves that it is nowhere above (it reads `accountant.proofs.plan_document`).
 
@@ -57,7 +57,7 @@ class SymbolicLaplace:
     scale
         The scale of the noise.
     coordinates
-        How many coordinates of a released vector the noise is calibrated for.
+        The number of coordinates of a released vector for which the noise is calibrated.
     """
 
     scale: Any
@@ -96,7 +96,7 @@ class SymbolicGaussian:
     variance
         The variance of the noise.
     coordinates
-        How many coordinates of a released vector the noise is calibrated for.
+        The number of coordinates of a released vector for which the noise is calibrated.
     """
 
     variance: Any
@@ -164,7 +164,7 @@ class SymbolicCalibrated:
     epsilon
         The epsilon that it is calibrated to.
     make
-        Returns the mechanism at given values.
+        Function that returns the mechanism at given values.
     """
 
     epsilon: Any
@@ -237,7 +237,7 @@ class SymbolicPlan:
         Steps by the kind of record ("one round", "the round-0 vector"); the cost of the run is the largest
         over kinds, because the account is per record.
     source
-        Where the algorithm is described.
+        The publication of the algorithm.
     currency
         The quantity that adds up: ``"epsilon"`` (basic composition of pure losses) or ``"mu_squared"`` (Gaussian DP).
     """
@@ -342,7 +342,7 @@ class NumericClaim:
     name
         The claim in words.
     at_most
-        Returns a number that is proved to be at least the claimed one, at exact values of the symbols.
+        Function that returns a number that is proved to be at least the claimed one, at exact values of the symbols.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The domains of the symbols of a statement.
+"""The domains of a statement's symbols.
 
 >>> import sympy as sp
 >>> K, L = sp.symbols("K L")
@@ -29,8 +29,9 @@ class IntegerRange:
     bound
         A number or a polynomial in earlier symbols.
     computed
-        Returns its value at values of earlier symbols, where no formula gives it (a floor, the smaller of two
-        numbers); None if it is free. Proofs cover the whole range, so the bound has to hold for every computed value.
+        Function that returns its value at values of earlier symbols, where no formula gives it (a floor, the smaller of
+        two numbers); None if it is free. Proofs cover the whole range, so the bound has to hold for every computed
+        value.
     """
 
     bound: Any

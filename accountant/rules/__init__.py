@@ -1,1 +1,1 @@
-"""Limits beside the budget: rules, the charges that they count, and the scopes and times of these."""
+"""Rules, the limits beside the budget: the charges that they count, and their scopes and clocks."""

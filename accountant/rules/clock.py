@@ -1,4 +1,4 @@
-"""Clocks for limits on the releases of some days."""
+"""Clocks for rules that limit the releases of a number of days."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from mechanisms.parameters import DPWitnessError
 
 DAY = 86_400_000
-"""Milliseconds."""
+"""The length of a day in milliseconds."""
 
 
 class ClockAhead(DPWitnessError, ValueError):

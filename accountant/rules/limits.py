@@ -1,4 +1,4 @@
-"""Rules as they are enforced: each record's counts, and the check of a charge; the same for every kind of ledger.
+"""Enforcement of rules: each record's counts, and the check of a charge; the same for every kind of ledger.
 
 The functions are pure: ledgers keep the counts, pass the scope and the time, and store the results.
 """
@@ -40,7 +40,7 @@ class _RuleCount:
     days
         The amounts charged, by day since 1970.
     held
-        Open reservations, by position: they count whatever the day.
+        Open reservations, by position: they count on every day.
     """
 
     days: Mapping[int, Vector] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class _LimitRefusal(NamedTuple):
     spent
         The amount that it counts already.
     again
-        When there will be room, if nothing else is charged; None if time alone makes none.
+        The time at which there will be room, if nothing else is charged; None if time alone makes none.
     """
 
     which: int
@@ -174,8 +174,8 @@ class Limits:
         """Return the indices of the rules that count charges of a scope: the only place that decides this.
 
         Where some rule names purposes, every charge has to be for one that is named, so that a misspelled purpose has
-        no account of its own; and so for tenants. A rule that names both permits the two together. What was charged
-        before the rules were made (not `strict`) needs no permission.
+        no account of its own; and so for tenants. A rule that names both permits the two together. Charges from before
+        the rules (not `strict`) need no permission.
 
         Raises
         ------
@@ -212,7 +212,7 @@ class Limits:
         now
             The time by the clock.
         witnessed
-            How much of the time between them has passed on a running clock, which cannot be set.
+            The part of the time between them that was measured by a running clock, which cannot be set.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class Limits:
         asked
             Records and the price of each.
         row_of
-            Returns a record's counts; called for the records in `asked` and in their groups.
+            Function that returns a record's counts; called for the records in `asked` and in their groups.
         counting
             The rules that count it.
         now
@@ -374,7 +374,7 @@ class Limits:
             A record, its counts as `text` returns them, and the number of records with these counts; every record
             with a count is covered. It is read once, so it need not fit in memory.
         row_of
-            Returns a record's counts.
+            Function that returns a record's counts.
         now
             The time.
         """

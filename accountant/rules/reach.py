@@ -1,4 +1,4 @@
-"""The bound of a rule on what its tenant learns: more than the rule counts, where others' answers reach the tenant.
+"""Bounds on a tenant's knowledge beyond its own rule: answers to other tenants may reach it.
 
 "b reaches a" if anything that is chosen for tenant a or sent to a (its questions, if any, their records, refusals) may
 depend on outputs for tenant b.

@@ -1,4 +1,4 @@
-"""Limits beside the budget: for a purpose, for a tenant, in any so many days, for people who are protected together."""
+"""Rules: limits beside the budget for a purpose, a tenant, a number of days, or people protected together."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Rule:
     groups
         Records that are protected together; no record in two of them. Without any, every record by itself.
     reached_by
-        Of a tenant's limit on all that is charged for it, for ever: the other tenants whose answers may reach it, so
+        For a tenant's permanent limit on all its charges: the other tenants whose answers may reach it, so
         that its questions, outputs or refusals depend on them; ``()`` for none. That no other tenant's answers reach it
         is an assumption, which the operator has to enforce. By default those of all tenants may.
 

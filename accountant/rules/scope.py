@@ -1,4 +1,4 @@
-"""The purpose and the tenant of releases, set once around the code that makes them."""
+"""The scope of releases, their purpose and tenant, set once around the code that makes them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A service in front of a ledger that lasts: HTTP, with keys, for clients in any language (the extra ``serve``)."""
+"""An HTTP service in front of a durable ledger, with API keys, for clients in any language (the extra ``serve``)."""

@@ -1,4 +1,4 @@
-"""A ledger's amounts as JSON: spent rounded up, left rounded down, null for no number."""
+"""A ledger's amounts as JSON: spent amounts rounded up, remaining ones down, null where there is no number."""
 
 from __future__ import annotations
 

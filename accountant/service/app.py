@@ -1,4 +1,4 @@
-"""The service as an ASGI application: checks of a request; then the operation of one of its parts; then the answer.
+"""The service as an ASGI application: it checks a request, runs the operation of one of its parts, and answers.
 
 A request passes, in this order: a deadline, its key, the key's scope, its rate, the size of its body, JSON read
 strictly. Every refusal is one JSON object. An unforeseen error is logged by class and line only: its message may hold
@@ -152,7 +152,7 @@ class _Front:
             problem = ServiceProblem(400, "disconnected", "the client went away")
         except Exception as error:
             note("failed", logging.ERROR, route=operation.path, error=place_of(error))
-            problem = ServiceProblem(500, "failed", "an error of the service's own; its journal says where")
+            problem = ServiceProblem(500, "failed", "an error of the service's own; see its journal")
         return _refusal(problem, request.scope)
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
@@ -211,7 +211,7 @@ class _Front:
         if not key.allows(operation.scope):
             scope = operation.scope.value
             raise ServiceProblem(
-                403, "wrong-scope", f"this key does not allow what takes the scope {scope!r}"
+                403, "wrong-scope", f"this key does not allow requests that need the scope {scope!r}"
             )
         if not key.reaches(operation.run):
             raise ServiceProblem(403, "wrong-run", f"this key is for {', '.join(sorted(key.runs))} only")
@@ -287,7 +287,7 @@ class _Guard:
             words = "it took too long: a charge may have been made; ask again with the same request"
             await _refusal(ServiceProblem(503, "too-slow", words), scope)(scope, receive, send_with_headers)
         seconds = time.monotonic() - began
-        route, kind = scope.get(_ROUTE, "unknown"), scope.get(_KIND)  # not what a client made up
+        route, kind = scope.get(_ROUTE, "unknown"), scope.get(_KIND)  # never a text of the client's
         self._metrics.count_request(route, status, kind, seconds)
         facts: dict[str, Any] = {"id": identity, "key": scope.get(_CLIENT), "route": route, "status": status}
         level = logging.WARNING if kind is not None else logging.INFO

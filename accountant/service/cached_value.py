@@ -1,4 +1,4 @@
-"""Cached values: those that take longer to read are read less often."""
+"""Cached values: the longer one takes to compute, the more rarely it is computed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CachedValue(Generic[T]):
     read
         Reads the value; one call at a time.
     clock
-        Returns seconds.
+        Function that returns seconds.
     lasts
         Seconds for which a reading serves, however long it took; None for a time that depends on that.
     """

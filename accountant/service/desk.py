@@ -1,4 +1,4 @@
-"""The operations of a service on its ledger, in the names of its clients."""
+"""The operations of a service on its ledger, with the JSON names of its clients."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ _PROBLEMS: Problems = {
     Settled: (409, "settled", "the reservation was drawn or given back before, or it has ended"),
     # The reason may tell of private data.
     GateClosed: (503, "closed", "the ledger is closed: nothing more is charged"),
-    LedgerDamaged: (503, "damaged", "the ledger is damaged: dpwitness check says where"),
+    LedgerDamaged: (503, "damaged", "the ledger is damaged: dpwitness check shows the place"),
     StoreRefused: (503, "store-refused", "the store is not spent from ({1})"),
     # The store was out of reach before its commit, in it or after it.
-    OSError: (503, "unknown", "nobody knows whether it was charged: ask again with the same request"),
+    OSError: (503, "unknown", "it is unknown whether it was charged: repeat the request under its key"),
 }
 _Answer = TypeVar("_Answer")
 

@@ -1,4 +1,4 @@
-"""The journal of a service: one JSON object a line, and nothing that a client sent but its key's name."""
+"""The access log of a service: one JSON object a line, without any client data but the name of its key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 _LOGGER = logging.getLogger("dpwitness.service")
-"""Requests and failures."""
+"""The logger of requests and failures."""
 
 
 class JsonLines(logging.Formatter):

@@ -1,4 +1,4 @@
-"""API keys and what they allow. A file has their hashes; a key itself is shown once, when it is made."""
+"""API keys and their permissions. A file has their hashes; a key itself is shown once, when it is made."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ApiKey:
     name
         Its name; the ledger has it beside every charge.
     scopes
-        What it allows; `KeyScope.ADMIN` allows everything.
+        The permitted operations; `KeyScope.ADMIN` permits all.
     digest
         SHA-256 of the key. Keys are 256 random bits, so that no slower hash is needed.
     runs

@@ -1,4 +1,4 @@
-"""The part of a service for a ledger."""
+"""The operations on a ledger, as a part of the service."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
                   "Draw what was reserved with this request.", "Release", "Released"),
         Operation("/v1/cancel", "POST", spend, lambda client, body: desk.cancel(client, read_name(body, "request")),
                   "Give a reservation's charge back.", "Cancel", "Cancelled"),
-        Operation("/v1/room", "POST", spend, more, "How many more such releases records can pay for.", "Rooms", "Room"),
+        Operation("/v1/room", "POST", spend, more, "Further such releases that records can pay for.", "Rooms", "Room"),
         Operation("/v1/left", "POST", read, remaining, "Spent and remaining amounts of records.", "Records", "Left"),
         Operation("/v1/summary", "GET", read, lambda client, _: desk.summary_json(client),
                   "The charges by release, and the worst record.", answers="Summary"),

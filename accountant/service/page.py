@@ -1,4 +1,4 @@
-"""One page for people: budgets, records that have nearly spent theirs, and charges by release.
+"""The status page of a service: budgets, records close to their limit, and charges by release.
 
 It needs no scripts and nothing from outside. It is built as a tree, so that every text is escaped where it is written.
 """

@@ -1,4 +1,4 @@
-"""The parts of a service, each with operations of its own."""
+"""The interface of a part of the service, with operations of its own."""
 
 from __future__ import annotations
 
@@ -65,13 +65,14 @@ class ServicePart:
     name
         Its name on the page.
     sections
-        Returns its sections of the page, for the key of this name.
+        Function that returns its sections of the page, for the key of this name.
     check
         Raises `ServiceProblem` if its ledger or run cannot be read, or is shut.
     gauges
-        Returns its gauges for Prometheus, for the key of this name.
+        Function that returns its gauges for Prometheus, for the key of this name.
     show_record
-        Returns the sections of a record that is searched for, for the key of this name; None if it has no search.
+        Function that returns the sections of a record that is searched for, for the key of this name; None if it has no
+        search.
     """
 
     operations: Sequence[Operation]

@@ -1,4 +1,4 @@
-"""Refusals of a service, as it answers them."""
+"""Refusals of a service: an HTTP status, and a JSON error without private values."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def kind_of(refused: Exception) -> str:
 
 
 Problems: TypeAlias = Mapping[type[Exception], tuple[int, str, str] | tuple[int, str, str, str]]
-"""Of classes of exceptions the status, the kind ("" for the name of the class), the message and, at most, a parameter.
+"""For classes of exceptions the status, the kind ("" for the name of the class), the message and, at most, a parameter.
 
 The first class is taken that an exception is of. Its message may have the exception itself, as ``{0}``, and the name of
 the exception's class, as ``{1}``.

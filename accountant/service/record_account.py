@@ -1,4 +1,4 @@
-"""The standing of one record, as the page of a service shows it."""
+"""The account of one record, as the page of a service shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests read from bodies, strictly; no message has anything of private values."""
+"""Strict parsing of request bodies; no error message repeats a private value."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def read_form(content: bytes) -> dict[str, str]:
     try:
         pairs = parse_qsl(content.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=10)
     except ValueError:
-        raise invalid("body", "must be what a browser sends of a form") from None
+        raise invalid("body", "must be a form as browsers send it") from None
     if len(dict(pairs)) < len(pairs):
         raise invalid("body", "has a name twice")
     return dict(pairs)

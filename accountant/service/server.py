@@ -181,7 +181,7 @@ def serve(
     limits
         The limits of the service.
     ready
-        Called with the address once it listens.
+        Function that is called with the address once it listens.
 
     Raises
     ------

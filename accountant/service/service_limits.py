@@ -103,7 +103,7 @@ class Rate:
     limit
         Requests a second.
     clock
-        Returns seconds.
+        Function that returns seconds.
     """
 
     def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:

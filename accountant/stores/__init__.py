@@ -1,1 +1,1 @@
-"""Ledgers that last: a chained log of entries in a database, shared by threads, processes and restarts."""
+"""Durable ledgers: a chained log of entries in a database, shared by threads, processes and restarts."""

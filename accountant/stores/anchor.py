@@ -1,4 +1,4 @@
-"""A small file outside the store, best on another disk: how far the store has come."""
+"""Anchors: the last position and hash of a ledger in a file outside its store, best on another disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Mark:
     Attributes
     ----------
     instance, epoch
-        Which store, and how often it was adopted.
+        The identity of the store, and the number of its adoptions.
     position, hash
         Its last entry.
     """
@@ -36,7 +36,7 @@ class Anchor:
     """The file for the head of a store, written before the output that it pays for leaves.
 
     A store that was rolled back, however, does not hold the entry that its anchor names. It costs two more waits for
-    the disk in every commit. What rolls back both is not noticed.
+    the disk in every commit. A rollback of both is not noticed.
     """
 
     path: Path
@@ -76,7 +76,7 @@ class Anchor:
         Raises
         ------
         OutcomeUnknown
-            If it cannot be written, as on a full disk: what the store has committed counts, and nothing is drawn.
+            If it cannot be written, as on a full disk: the store's commit counts, and nothing is drawn.
         """
         try:
             with one_at_a_time(f"{self.path}.lock"):

@@ -1,4 +1,4 @@
-"""Whether folds say what the entries led to that they removed: these were kept in files."""
+"""Verification of folds: their sums, recomputed from the removed entries in archive files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Archive:
     Attributes
     ----------
     replay
-        What they lead to.
+        The state after them.
     beginning
         The fold before, with which they begin; None if they begin at the first.
     rows

@@ -1,4 +1,4 @@
-"""Entries bound to all before them by a hash: what stands in one cannot be changed without changing all after it."""
+"""The hash chain of entries: an entry cannot be changed without changing all later ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ try:  # once for all entries: `encode` makes one for each, which takes three tim
 except (AttributeError, TypeError):  # not this Python
     _parts = None
 START = b"\0" * 32
-"""What stands before the first entry."""
+"""The hash before the first entry."""
 
 
 def canonical(body: Any) -> str:
@@ -34,14 +34,14 @@ def parse_entry(text: str) -> Any:
     Raises
     ------
     ParameterError
-        If it is not JSON, or something stands around it.
+        If it is not JSON, or has other text before or after it.
     """
     try:
         body, end = _scan(text, 0)
     except StopIteration as error:
-        raise ParameterError(f"no JSON stands at {text[error.value : error.value + 20]!r}") from None
+        raise ParameterError(f"there is no JSON at {text[error.value : error.value + 20]!r}") from None
     if end != len(text):
-        raise ParameterError(f"something stands behind it: {text[end : end + 20]!r}")
+        raise ParameterError(f"there is text after it: {text[end : end + 20]!r}")
     return body
 
 

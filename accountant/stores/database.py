@@ -1,4 +1,4 @@
-"""A database behind a store: one writer at a time, durable when a transaction ends."""
+"""The database of a store, SQLite or PostgreSQL: one writer at a time, durable transactions."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _PLACE = (
     f"SELECT system_identifier, {_TIMELINE}, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
-# Who comes next need not wait for the disk, and a pool may give away the session's settings: see `Session.commit`.
+# The next writer need not wait for the disk, and a pool may pass on the session's settings: see `Session.commit`.
 _NO_WAIT = "SET LOCAL synchronous_commit = off"
 ALONE, TOGETHER = "EXCLUSIVE", "ROW EXCLUSIVE"
-"""The lock on the table `store` in which nobody else writes, and the one that writers have beside each other.
+"""Modes of the lock on the table `store`: for a single writer, and for writers beside each other.
 
-A row in its place (``FOR UPDATE`` and ``FOR SHARE``) does not queue: whoever was to write alone beside four others
-waited for 7.7 s, until they ended; with this lock for 22 ms, at most 51.
+Locks on a row (``FOR UPDATE`` and ``FOR SHARE``) do not queue: a single writer beside four others waited for 7.7 s,
+until they ended; with this lock for 22 ms, at most 51.
 """
 _RETRIED = "23505", "42P07", "40001", "40P01"
 """Codes of a transaction that met another: it wrote or made the same first, or each waits for the other."""
@@ -73,8 +73,8 @@ class Database:
     """An SQLite file, or a PostgreSQL database.
 
     SQLite is used in WAL mode with ``synchronous=FULL``, so that a commit is on the disk when it returns; other
-    settings lose charges whose outputs were seen when the power fails. A lock file stands in front of SQLite's own
-    lock, under which a thread may starve for seconds.
+    settings lose charges whose outputs were seen when the power fails. A lock file is taken before SQLite's own lock,
+    under which a thread may starve for seconds.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Database:
     path
         The file, if it is one.
     name
-        What messages call it.
+        Its name in messages.
     driver
         The driver's module.
     """
@@ -117,7 +117,7 @@ class Database:
         self._file = None if self.path is None else file_number(self.name)
         self._log: dict[str, tuple[int, int] | None] = {}
         self.accounts_checked = -math.inf  # when
-        # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
+        # A forgotten store has to close its connections: Python 3.13 warns of open ones.
         weakref.finalize(self, _close_forgotten, self._connections, self._process).atexit = False
 
     @classmethod
@@ -163,7 +163,7 @@ class Database:
         """Make the file of a new database, which only its owner can read."""
         if self.path is not None and not self.path.exists():
             self.check_place()
-            self._dispose()  # what was open is of a file that is gone
+            self._dispose()  # the open connections are to a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._file = file_number(self.name)
 
@@ -247,10 +247,10 @@ class Database:
     def _check_log(self) -> None:
         """Refuse if SQLite's log (-wal) or its index (-shm) was removed while it was open.
 
-        Whoever closes a store last removes both. Who is last is told by locks on the file, and a process loses its own
-        without a word when it closes any other handle of that file, after making a copy of it, say. Without the index
-        a transaction does not see what others write. Without the log it must not begin either: its pages would go to
-        the log that is gone, and others, who share the index, would look for them in the new one.
+        The last process that closes a store removes both. It finds by locks on the file that it is the last, and a
+        process loses its locks without an error when it closes any other handle of that file, for example after making
+        a copy. Without the index a transaction does not see other writers' entries. Without the log it must not begin
+        either: its pages would go to the removed log, and others, which share the index, would search the new one.
 
         Raises
         ------
@@ -279,7 +279,7 @@ class Database:
         alone
             Whether no other thread writes meanwhile, and no other process where a lock is not the database's own.
         wait
-            How many seconds to wait for them, if not as long as usual.
+            Seconds to wait for them, if not as long as usual.
 
         Raises
         ------
@@ -294,7 +294,7 @@ class Database:
                 "open it here again, with an Accountant of this process"
             )
         if alone and self._writer == threading.get_ident():
-            # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
+            # For example a garbage collection within a transaction that has not ended.
             raise InUse(f"{self.name}: this thread is writing to it already", this_process())
         ended = not alone
         try:
@@ -304,7 +304,7 @@ class Database:
                 yield Session(self, self._in_memory)
                 return
             if not self._connections.any_open:
-                self._log = {}  # whoever closed the last one may have removed it
+                self._log = {}  # closing the last connection may have removed it
             session = Session(self)
             try:
                 self._connections.lend(session)
@@ -351,7 +351,7 @@ class Database:
         Parameters
         ----------
         wait
-            How many seconds to wait for another writer, if not as long as usual.
+            Seconds to wait for another writer, if not as long as usual.
         lock
             `TOGETHER` lets others of a server's write meanwhile; None locks nothing, where there may be no tables.
 
@@ -386,14 +386,14 @@ class Database:
                         yield session
                     except BaseException:
                         with suppress(self.driver.Error):
-                            session.rollback()  # before a pipeline ends, which complains of what was skipped
+                            session.rollback()  # before a pipeline ends, which raises for skipped statements
                         raise
                     ending = True
                     session.commit()
             except BaseException as error:
                 # Behind a statement that has failed a server skips the commit.
                 known = not ending or (not self.sqlite and session.driver.info.transaction_status == _FAILED)
-                with suppress(self.driver.Error):  # what went wrong is raised, and not what follows from it
+                with suppress(self.driver.Error):  # the first error is raised, and none that follows from it
                     session.rollback()
                 if not known and isinstance(error, self.driver.Error):
                     self._dispose()  # after an error of the disk nothing on this connection can be believed

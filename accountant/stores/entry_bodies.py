@@ -1,4 +1,4 @@
-"""Bodies of charges and outcomes as JSON-able data; `replayed_entries` lists and reads them."""
+"""JSON bodies of charges and outcomes; `replayed_entries` lists and reads them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accountant.terms import Terms
 _Body = dict[str, Any]
 
 RARE_WORDS = "adopted", "anchore", "assumed", 'closed"', 'fold":{', 'key":{"', 'rules":'
-"""The third to ninth character of entries that whoever opens a store has to know, wherever they stand."""
+"""The third to ninth character of rare entries, which are read at any position when a store is opened."""
 
 
 def begin_body(instance: str, terms: Terms, location: Any, at: int, names: str | None = None) -> _Body:
@@ -39,11 +39,11 @@ def charge_body(
     event
         The charge.
     at
-        When, here.
+        The time of the charge in this store.
     paid
         Kinds of entries, by position, each with the accounts that paid it.
     opened
-        New accounts, each with what it is committed to.
+        New accounts, each with its commitment to a name.
     source
         The digest of the ledger that it was imported from, if it was.
     """

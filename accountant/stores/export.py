@@ -1,4 +1,4 @@
-"""A ledger as a JSON file: the same chained entries as in a store, for reading only.
+"""The export of a ledger as a JSON file: the same chained entries as in a store, for reading only.
 
 The file holds names of records, no data. It cannot be spent from; `accountant.stores.imports` makes a store of it.
 """
@@ -50,9 +50,9 @@ from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 _AT_ONCE = 1_000
-"""So many entries are written together."""
+"""The number of entries that are written together."""
 _KEPT = 4_096
-"""Of so many kinds it is known by their objects where they stand."""
+"""The largest number of kinds of entries with positions kept by object."""
 
 
 def export_ledger(
@@ -102,13 +102,13 @@ class _EntriesInMemory:
         self._position = 0
         self._hash = START
         self._at = ledger.begun
-        self._now = wall()  # of events whose time nobody noted
+        self._now = wall()  # of events without a recorded time
         self._lines: list[str] = []
         self._accounts: dict[RecordId, int] = {}  # numbers, in order from 1
         self._salts = bytearray()
         self._opened: list[tuple[int, str]] = []
-        self._kinds: dict[tuple[Any, ...], tuple[int, Entry]] = {}  # by ids of what the entry keeps alive
-        self._charges: dict[int, int] = {}  # where reservations stand
+        self._kinds: dict[tuple[Any, ...], tuple[int, Entry]] = {}  # by ids of objects in the entry
+        self._charges: dict[int, int] = {}  # positions of reservations
         self._requests: dict[str, int] = {}
 
     def parts(self, assumptions: Sequence[Assumption], closed: tuple[str, Place] | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Lock files between processes; the system gives a lock back when the process ends that took it, however it ends."""
+"""Lock files between processes; the system releases a lock whenever the process that holds it ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _held: weakref.WeakSet[_Lock] = weakref.WeakSet()
 
 
 LONGEST_WAIT = 30.0
-"""Seconds after which somebody who waits for a lock is told who has it."""
+"""Seconds to wait for a lock, before an error that names its holder."""
 _FIRST_LOOK, _LAST_LOOK = 0.0002, 0.005  # seconds between two looks
 
 
@@ -50,7 +50,7 @@ class _Lock:
         _held.add(self)  # before it is taken: a fork may fall on any line, too
 
     def take(self, wait: float) -> None:
-        """Take the lock, within so many seconds."""
+        """Take the lock, within `wait` seconds."""
         until, pause = 0.0, _FIRST_LOOK
         while not _try_lock(self.file, self.path):
             until = until or time.monotonic() + wait
@@ -103,13 +103,13 @@ class Turns:
         Parameters
         ----------
         wait
-            How many seconds. The lock of a process that hangs is never taken from it: it may be in the middle of a
-            write.
+            The longest time to wait, in seconds. The lock of a process that hangs is never taken from it: it may be in
+            the middle of a write.
 
         Raises
         ------
         InUse
-            If somebody else has it for so long; the message names the file and the process.
+            If another holder keeps it for so long; the message names the file and the process.
         OSError
             If the file cannot be opened, or the system or its file system has no locks.
         """
@@ -149,13 +149,13 @@ def one_at_a_time(path: str, wait: float = LONGEST_WAIT) -> Iterator[None]:
 class FileLock(_Lock):
     """A lock from its making to `release`, to the end of the process, or until it is forgotten.
 
-    The operating system holds it (``flock``), not the file: what stays behind locks nothing. A forked child does not
-    share it.
+    The operating system holds it (``flock``), not the file: a file that stays behind locks nothing. A forked child does
+    not share it.
 
     Parameters
     ----------
     path
-        The file, made if it does not exist; it says who holds the lock.
+        The file, made if it does not exist; its content names the holder of the lock.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def this_process() -> str:
 
 
 def _described(written: bytes) -> str:
-    holder = written.decode(errors="replace").strip("\0 \n")  # zeros: what a power cut leaves
+    holder = written.decode(errors="replace").strip("\0 \n")  # zeros, as after a power cut
     if f"{holder} ".startswith(f"{this_process()} "):
         return f"this process, in another object ({holder})"
     return holder or "another process"

@@ -1,4 +1,4 @@
-"""Where the entries of a store begin: at the first, or at what a fold says of those that it removed."""
+"""The beginning of a store's entries: the first entry, or the fold that summarises those removed."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Fold:
     Attributes
     ----------
     position
-        Where it stands.
+        The position of its entry.
     text
-        The entry.
+        Its entry.
     after
-        The last entry that it stands for: verification begins after it.
+        The last entry that it replaces: verification begins after it.
     hash
-        The hash of that.
+        The hash of that entry.
     parts
-        How many entries after this one belong to it.
+        The number of entries after this one that belong to it.
     """
 
     position: int
@@ -69,7 +69,7 @@ def fold_of(position: int, text: str) -> Fold:
     except (LookupError, TypeError, ValueError) as error:
         raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", position) from None
     if not 0 < fold.after < position:
-        raise LedgerDamaged(f"says that it stands for the entries up to {fold.after}", position)
+        raise LedgerDamaged(f"claims to replace the entries up to {fold.after}", position)
     return fold
 
 
@@ -97,12 +97,12 @@ class Beginning:
         Parameters
         ----------
         history
-            How the entries are read again.
+            Function that reads the entries again.
 
         Raises
         ------
         LedgerDamaged
-            If the fold is not what was written.
+            If the fold was changed after it was written.
         """
         rows = [(position, text, entry_hash(b"", text)) for position, text in self.left]
         return _begun_at(history, self.fold, self.parts, rows)
@@ -132,12 +132,12 @@ def begin_replay(session: Session, history: History | None = None) -> ReplayedEn
     session
         Its transaction.
     history
-        How the entries are read again, if there are more than it has written.
+        Function that reads the entries again, if there are more than it has written.
 
     Raises
     ------
     LedgerDamaged
-        If a fold is not what was written.
+        If a fold was changed after it was written.
     """
     fold = last_fold(session)
     again = partial(rows_after, session, 0) if history is None else history

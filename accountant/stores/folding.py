@@ -1,4 +1,4 @@
-"""Old entries make room: what they lead to stays, in entries of its own."""
+"""Compaction of a store (a *fold*): old entries are removed, and entries with their results take their place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IN_A_PART = 1_000
 
 
 class NothingToFold(DPWitnessError, ValueError):
-    """No entry is so old, but for those that were folded before."""
+    """No entry is so old, apart from those that earlier folds left."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Folded:
     Attributes
     ----------
     removed
-        How many entries are gone.
+        The number of removed entries.
     after
-        The last entry that the fold stands for: verification begins after it.
+        The last entry that the fold replaces: verification begins after it.
     hash
-        The hash of that: the head of an export that was made then.
+        The hash of that entry: the head of an export that was made then.
     """
 
     removed: int
@@ -55,12 +55,12 @@ def fold(
 ) -> Folded:
     """Remove the entries from before a time; their results are kept, and no record has spent less.
 
-    The store is verified first, whole, in the same transaction. A fold keeps, in entries of the chain: what each
-    account has spent, by purpose and tenant; what rules count, day by day; the commitments of accounts; and the hash
-    of the last entry that it stands for, which is that of all before it. Kinds of charges, rules, assumptions,
-    adoptions and earlier folds stay as they are, and so do reservations that were open, and requests. Rules that are
-    made later count what was folded as of its last day, never earlier. Of a run it keeps who waited in which sums after
-    the last save that is folded; its state is in no entry.
+    The store is verified first, completely, in the same transaction. A fold keeps, in entries of the chain: the spent
+    amounts of each account, by purpose and tenant; the counts of rules, day by day; the commitments of accounts; and
+    the hash of the last entry that it replaces, which covers all before it. Kinds of charges, rules, assumptions,
+    adoptions and earlier folds stay as they are, and so do open reservations, and requests. Rules that are made later
+    count folded charges as of their last day, never earlier. Of a run it keeps the records that waited in each sum
+    after the last folded save; its state is in no entry.
 
     Parameters
     ----------
@@ -69,14 +69,12 @@ def fold(
     before
         Milliseconds since 1970: entries are removed up to the first that is not older.
     by, reason
-        Who does so, and why; kept in the ledger.
+        The author and the reason, which the ledger keeps.
     forget_requests
-        Whether keys and answers of requests that were charged before are forgotten, too: who uses such a key again is
-        charged again.
+        True to forget the keys and answers of earlier requests, too: a request with such a key is charged again.
     archive
-        A new file to which the entries are written, without names of accounts (those who wait in a run's sums have
-        theirs), before they are removed: with it the fold can be verified later, and need not be believed
-        (`accountant.stores.archive`).
+        A new file to which the entries are written before they are removed, without names of accounts (but with those
+        of records that wait in a run's sums): with it the fold can be verified later (`accountant.stores.archive`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Many callers, one transaction: whoever gets to commit does so for all who wait."""
+"""Group commit: one caller's transaction carries out the tasks of all callers that wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accountant.stores.store_refusals import InUse, OutcomeUnknown
 
 Task = TypeVar("Task")
 _PAUSE = 0.05
-"""Seconds after which who waits looks for itself: whoever was to wake it may have been interrupted on any line."""
+"""Seconds after which a waiting caller checks for itself: its waker may have been interrupted on any line."""
 _LOOK, _MOST_LOOKS = 1e-4, 10
 """Seconds between two looks for callers that may be on their way, and their number in front of a transaction."""
 
@@ -34,9 +34,9 @@ class GroupCommit(Generic[Task]):
     Parameters
     ----------
     commit
-        Does all of the tasks in one transaction, and returns for each its result, or the error that is its caller's.
-        Tasks come in batches; one that is asked for has what came while the one before was done. They end, since
-        whoever has a task in one of them waits.
+        Function that does all tasks in one transaction, and returns the result of each, or the error to raise in its
+        caller. Tasks come in batches; each batch has the tasks that came during the one before. There are finitely
+        many, since the caller of a task in one of them waits.
     """
 
     def __init__(self, commit: Callable[[Iterator[Sequence[Task]]], Sequence[Any]]) -> None:
@@ -59,7 +59,7 @@ class GroupCommit(Generic[Task]):
         InUse
             If another caller has been committing for too long, and has not begun with this one's task.
         OutcomeUnknown
-            If another caller, who committed for this one, was interrupted, or has been doing so for too long.
+            If another caller, which committed for this one, was interrupted, or takes too long.
         """
         job, until = _Job(task), 0.0
         with self._queueing:
@@ -70,7 +70,7 @@ class GroupCommit(Generic[Task]):
                 job.woken.get(timeout=_PAUSE)
             if time.monotonic() >= until and not job.done:
                 self._give_up(job)
-        if not job.done:  # whoever took it was interrupted before it was begun
+        if not job.done:  # the caller that took it was interrupted before it was begun
             raise OutcomeUnknown("the thread that committed for this one was interrupted")
         if job.error is not None:
             raise job.error
@@ -92,8 +92,8 @@ class GroupCommit(Generic[Task]):
             except RuntimeError:  # it is another thread's
                 pass
             else:
-                # Who came too late for this transaction waits, and the first of them commits for all: if each waited
-                # for the lock, threads would take it in turns to see that they are done.
+                # Callers too late for this transaction wait, and the first of them commits for all: if each waited
+                # for the lock, threads would take it in turns only to find their tasks done.
                 for first in self._queued[:1]:
                     first.woken.put(None)
 

@@ -1,4 +1,4 @@
-"""A ledger in JSON becomes a store, once."""
+"""The import of a ledger in JSON into a new store, once."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def import_ledger(
 ) -> SQLStore:
     """Make a new store of an exported ledger; the file is renamed.
 
-    Every charge is recomputed. The file ends in ``.imported`` afterwards, so that nobody imports it twice unasked. But
+    Every charge is recomputed. The file is renamed to ``.imported``, so that it is not imported twice by mistake. But
     another copy of it may be imported, and the ledger that it was exported from may go on: all of them spend the same
-    budgets. So an import is an entry for good, which reports speak of as of a copy that was promoted, with the ledger
-    and the last entry that it knew of, and what was known of that ledger: earlier imports, copies that went on, names
-    that were erased, folds that are believed. Names that are hashed stay so, under their key.
+    budgets. So an import is a permanent entry, which reports mention as they do a promoted copy. It has the ledger and
+    its last known entry, and the known history of that ledger: earlier imports, copies that went on, erased names,
+    folds without an archive. Names that are hashed stay so, under their key.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ def import_ledger(
     store
         The new store.
     by, reason
-        Who makes it, and why no other store of the same ledger goes on; kept in the ledger.
+        The author, and the reason why no other store of the same ledger goes on, which the ledger keeps.
     names
         The key under which it names records, as for `open_store`: names are hashed on the way.
 
     Raises
     ------
     ParameterError
-        If a name or reason is missing, the store exists already, or what the file is to be called, or the file is none.
+        If a name or reason is missing, the store or the renamed file exists already, or the file is no ledger.
     LedgerDamaged
         If a charge is less than its mechanism's, or anything else does not fit.
     OSError
@@ -78,12 +78,12 @@ def import_ledger(
     hashed = replay.names is not None
     Names.for_store(str(source), replay.names, key if hashed else None)  # refused before anything is made
     named = Names(replay.names if key is None else key.check, key)
-    source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
+    source.rename(target)  # first: after any error the file is not imported again by mistake
     try:
         make_store(store, replay.terms, named, partial(_fill, replay, names_of, digest, by, reason))
     except OutcomeUnknown as error:
         raise OutcomeUnknown(
-            f"{error}; {target} is what was to be imported: look whether {store} holds it, before it is renamed"
+            f"{error}; {target} was to be imported: look whether {store} holds it, before it is renamed"
         ) from None
     except BaseException as error:
         if isinstance(error, InUse) or not holds_ledger(store):  # an interruption may fall behind the commit

@@ -1,4 +1,4 @@
-"""Where a store lies, as far as that tells an original from a copy."""
+"""The location of a store, by which a copy differs from the original."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 RUN_STORE = "ledger.db"
 """The store of a run, in the run's folder."""
 CHARGES = ".charges"
-"""Ends the name of the file beside it that has what was charged since the last save."""
+"""Suffix of the file beside it with the charges since the last save."""
 
 
 def location_of(path: Path) -> dict[str, Any]:
@@ -23,8 +23,8 @@ def location_of(path: Path) -> dict[str, Any]:
     The device is noted, too, and tells only where no time of birth is known: a file system that is mounted again may
     have another number, and it is the same file.
 
-    Also its name, and its folder's number: SQLite looks for its log, which has what was written last, by that name in
-    that folder. A copy that was written over the original has all of them still.
+    Also its name, and its folder's number: SQLite looks for its log, which has the last writes, by that name in that
+    folder. A copy that was written over the original has all of them still.
     """
     real = path.resolve()
     found = real.stat()
@@ -66,7 +66,7 @@ def shared_file_system(folder: Path) -> str | None:
 
     Their locks may be none here, and SQLite's log is in the memory of one machine. On macOS SQLite itself takes no log
     on such a file system, and is refused for that. A root of kind 9p or virtiofs is a sandbox's or small virtual
-    machine's, which its host serves to nobody else.
+    machine's, which its host serves to no other machine.
     """
     device = folder.stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"

@@ -1,4 +1,4 @@
-"""How a store names records: as they are called, or by hashes under a key that is kept elsewhere.
+"""The names of records in a store: plain, or hashed under a key that is kept elsewhere.
 
 A record's label is JSON text: ``17`` and ``"17"`` for names, ``{"hmac-sha256": "..."}`` for a hash under a key, and
 ``{"erased": "..."}``, with a random number, for a name that was erased. A hash is one of a label: of the name's
@@ -27,7 +27,7 @@ _HASHED, _ERASED = "hmac-sha256", "erased"
 _SHOWN = re.compile(f"{_HASHED}:[0-9a-f]{{64}}|{_ERASED}:[0-9a-f]{{32}}")
 _KEY = re.compile("[0-9a-f]{64}")
 _NOBODY = "null"
-"""A label of no record: its hash tells whether a key is the store's."""
+"""A label of no record: by its hash a key is recognised as the store's."""
 
 
 def record_of_label(text: str) -> RecordId:
@@ -178,7 +178,7 @@ class Names:
     Parameters
     ----------
     check
-        What the store says of its key; None if it has none, and holds names as they are.
+        The store's check value of its key; None if it has no key, and holds plain names.
     key
         Its key, if it is at hand.
     """

@@ -1,4 +1,4 @@
-"""What records are called in a store changes, and nobody has spent less: names are hashed, or erased."""
+"""Changes of records' names in a store, hashed or erased; the amounts spent stay the same."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _IN_AN_ENTRY = 1_000
 def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
     """Hash the labels of a store's records under the newer of some keys, and return the number of accounts changed.
 
-    A name is looked up under all of the keys, one after the other, from then on: who has an older one only, and the
-    store, finds nobody. So no list of names is needed, nobody is left out, and each account keeps what it has spent. A
-    store that holds names as they are holds their hashes afterwards. Whoever has the store open, this object included,
-    has to open it again.
+    A name is looked up under all of the keys, one after the other, from then on: with an older key alone, and the
+    store, no record is found. So no list of names is needed, no record is left out, and each account keeps its spent
+    amount. A store with plain names has their hashes afterwards. Every object that has the store open, this one
+    included, has to open it again.
 
-    The store is verified first, whole, in the same transaction.
+    The store is verified first, completely, in the same transaction.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
     key
         All of its keys, and at least one that is new.
     by, reason
-        Who does so, and why; kept in the ledger.
+        The author and the reason, which the ledger keeps.
 
     Raises
     ------
@@ -90,12 +90,12 @@ def _hashed(work: Work, numbers: list[int], newer: NameKey) -> Iterator[list[Any
 def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
     """Forget which account is a record's, and return its new label: the amount it has spent stays in force.
 
-    Nobody can find the account by the name again, its holder neither: **who comes back by this name begins with a new
-    account and a whole budget**, so that what such a person loses in all is bounded by the budget times one more than
-    how often they were erased. Who must not begin anew is not erased: under a key the store holds no name.
+    The account can never be found by the name again, not even by its holder: **a record that returns under this name
+    begins with a new account and a whole budget**, so that a person's total loss is bounded by the budget times one
+    plus the number of erasures. Do not erase a record that must not begin anew: under a key the store holds no name.
 
-    Entries bind accounts to names by salted hashes; the salt goes with the name, and the chain stays what it was. What
-    is older and elsewhere (backups, exports, an archive of PostgreSQL's log) still has the name.
+    Entries bind accounts to names by salted hashes; the salt is removed with the name, and the chain stays the same.
+    Older copies elsewhere (backups, exports, an archive of PostgreSQL's log) still have the name.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
     record
         The record.
     by, reason
-        Who does so, and why; kept in the ledger, so they must not say who the record is.
+        The author and the reason. The ledger keeps them, so they must not identify the record.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How a store is made, and opened again."""
+"""The creation, opening and adoption of stores."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def open_store(
 ) -> SQLStore:
     """Open a store to spend from, or make it.
 
-    What spending rests on is checked first (`look_over`), however many entries there are: terms, the last of the chain,
-    the anchor, and accounts when they are read. `SQLStore.verify` checks everything.
+    The parts that spending depends on are checked first (`look_over`), without reading all entries: terms, the end of
+    the chain, the anchor, and accounts when they are read. `SQLStore.verify` checks everything.
 
     Parameters
     ----------
     where
         A file, or the URL of a database.
     terms
-        What its charges are to be held to; None for those that it was made for.
+        The terms of its charges; None for those that it was made with.
     anchor
-        A file outside, best on another disk, that keeps how far the store has come, so that an older copy of it is
-        noticed wherever it lies. A store that was opened with one is spent from with it only, until `forget_anchor`
-        says that it is lost; others who have it open without have to open it again.
+        A file outside, best on another disk, with the last position of the store, so that an older copy of it is
+        noticed at any place. A store that was opened with one is spent from with it only, until `forget_anchor`
+        declares it lost; objects that have the store open without it have to open it again.
     rules
         Limits beside the budget, if it is made now; else it must have these. None for those that it has.
     names
@@ -78,7 +78,7 @@ def open_store(
     StoreRefused
         If it has an anchor, and that is not given, or not there.
     LedgerDamaged
-        If what was checked does not fit.
+        If a checked part does not fit.
     ParameterError
         If there is no store and no terms are given.
     """
@@ -263,7 +263,7 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
         _check_location(database, json.loads(place))  # before a copy is touched
         with database.writing() as session:
             _take_run(session, holder)
-        found = verify_database(database)  # what nobody else changes any more
+        found = verify_database(database)  # which no other process changes any more
         _check_location(database, found.replay.location)
         return SQLStore(database, found.replay.terms, found.head), found.replay
     except BaseException:
@@ -347,7 +347,7 @@ def spent_in(
 
     Without records, of the one that has spent most.
 
-    It only reads: the store may be a copy, or in use. What is read is checked as when the store is opened.
+    It only reads: the store may be a copy, or in use. All that it reads is checked as at the opening of a store.
 
     Raises
     ------
@@ -567,5 +567,5 @@ def _make_first(
                 session
             ) as work:
                 add(work)
-    database.empty_log()  # a copy or another name of the file alone, without its log, is to be known for what it is
+    database.empty_log()  # so that a copy of the file alone, without its log, is recognised
     return True

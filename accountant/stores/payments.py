@@ -1,4 +1,4 @@
-"""Who paid what, in many charges: columns of numbers, some 50 bytes a charge of one record."""
+"""Many charges as columns of numbers: about 50 bytes for a charge of one record."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Payments:
         Parameters
         ----------
         position
-            Where it stands.
+            Its position in the store.
         paid
             Kinds, by position, each with the accounts that paid it.
         scope
-            What for.
+            Its purpose and tenant.
         """
         number = self._numbers.get(scope)
         if number is None:

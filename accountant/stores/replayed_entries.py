@@ -1,4 +1,4 @@
-"""What a chain of entries says: who has spent what, what is reserved, and what it was held to.
+"""The replay of a chain of entries: amounts spent, reservations, and the limits in force.
 
 Entries are, in the order of a store's life:
 
@@ -10,30 +10,30 @@ Entries are, in the order of a store's life:
                                                          key, ``source`` says that it was imported, ``for`` its purpose
                                                          and tenant
 ``{"drawn": position, "at": ...}``                       a reservation whose noise is drawn
-``{"answered": [position, digest]}``                     a request that was answered, and the SHA-256 of what
+``{"answered": [position, digest]}``                     a request that was answered, and the answer's SHA-256
 ``{"drawn again": position, "at": ...}``                 a request that was charged, never answered, and is drawn on a
                                                          later day
 ``{"rules": {...}}``                                     limits beside the budget, from here on; groups name accounts
-``{"clock": {...}}``                                     an operator said that so much time has passed
+``{"clock": {...}}``                                     an operator confirmed that so much time has passed
 ``{"returned": position}``                               a reservation that was given back
-``{"assumed": [...]}``                                   something that nobody checked
+``{"assumed": [...]}``                                   unchecked assumptions
 ``{"closed": [...]}``                                    the gate was shut
-``{"adopted": {...}, "at": ...}``                        an operator said that this copy goes on
-``{"imported": {...}, "at": ...}``                       the charges that follow are another ledger's: which, by whom,
-                                                         why, and what was known of that ledger
+``{"adopted": {...}, "at": ...}``                        an operator promoted this copy
+``{"imported": {...}, "at": ...}``                       the charges that follow are another ledger's: its name,
+                                                         the author, the reason, and its known history
 ``{"anchored": {...}, "at": ...}``                       it is spent from with its anchor only from here on, or
                                                          without one again, in an epoch of its own
 ``{"key": {...}}``                                       names are hashed under one more key from here on, in an
                                                          epoch of its own
-``{"labelled": [[account, commitment], ...]}``           what accounts are committed to from here on
-``{"erased": {...}, "at": ...}``                         an account's name was erased, and what it is committed to now
+``{"labelled": [[account, commitment], ...]}``           the commitments of accounts from here on
+``{"erased": {...}, "at": ...}``                         an account's name was erased, and its new commitment
 ``{"fold": {...}}``                                      the entries up to one were removed, but for those that are
                                                          still needed; the next ``parts`` entries sum them up
-``{"folded": {...}}``                                    such a part: accounts that were ``opened``, what they ``paid``
-                                                         for a purpose and tenant, and what rules ``counted``; of a
-                                                         run who was ``waiting``, and its last ``saved``
+``{"folded": {...}}``                                    such a part: ``opened`` accounts, amounts ``paid`` by
+                                                         purpose and tenant, and the counts of rules, ``counted``;
+                                                         of a run ``waiting`` records, and its last ``saved``
 ``{"saved": [count, digest, [...]], "at": ...}``         a run was saved, so often, with a state of this digest; and
-                                                         what is new of who waits in its sums (`Waiting`)
+                                                         the changes of the records in its sums (`Waiting`)
 =======================================================  ========================================================
 
 Entries with a time have a ``drift``, too, where the clock may have run ahead unseen.
@@ -86,10 +86,10 @@ EntryRow = tuple[int, str, bytes]
 _Body = Mapping[str, Any]
 
 History = Callable[[], Iterable[EntryRow]]
-"""Reads entries from the first on: those that a fold left, and all that stand behind it."""
+"""Function that reads entries from the first on: those that a fold left, and all after it."""
 
 _ROUNDING = 1e-9
-"""By so much, relative, a charge may be below the one computed now: another version of SciPy rounds otherwise."""
+"""Relative tolerance of a charge below the one computed now: another version of SciPy rounds differently."""
 _FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
 
 
@@ -99,7 +99,7 @@ class LedgerContent(NamedTuple):
     Attributes
     ----------
     terms
-        What its charges were held to.
+        The terms of its charges.
     charges
         All of them in order, without reservations that were given back.
     lacking
@@ -176,57 +176,56 @@ def chained_to(before: bytes, position: int, row: EntryRow) -> bytes:
     if found != position:
         raise LedgerDamaged("it is missing", position)
     if entry_hash(before, text) != digest:
-        raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
+        raise LedgerDamaged("its hash is not that of its text and of the entry before it", position)
     return digest
 
 
 class ReplayedEntries(State):
     """The state after entries, one after the other; each is decided again, and must equal that decision.
 
-    Accounts go by their numbers. Of charges it keeps what accounts have spent, and those that later entries may name:
-    reservations, and charges of requests. Whatever else is asked of earlier charges, by an entry that makes rules for
-    example, is read again.
+    Accounts go by their numbers. Of charges it keeps the accounts' spent amounts, and the charges that later entries
+    may name: reservations, and those of requests. Anything else about earlier charges, as for an entry that makes
+    rules, is read again.
 
     Attributes
     ----------
     history
-        How entries are read again, the same as were fed; what was left out is believed, and not in it.
+        Function that reads the fed entries again; entries that a fold removed are believed, and not among them.
     position
         The last entry that was fed, from 1; 0 before the first.
     hash
         Its hash.
     commitments
-        What entries commit accounts to.
+        The commitments of accounts in the entries.
     kinds
         Kinds of entries, by position.
     tallies
-        How often there was each kind of charge, and how many records it charged; without what was folded.
+        The number of charges of each kind, and of records that it charged; without folded charges.
     saved
-        How often a run was saved, and the digest of its last state; None if there is none.
+        The number of saves of a run, and the digest of its last state; None if there is none.
     waiting
-        Who waits in its sums.
+        The records in its private sums.
     rules
-        Where the rules in force stand; 0 without.
+        The position of the entry with the rules in force; 0 without.
     trusted
-        Kinds whose mechanism cannot be rebuilt, or has no charge now: theirs is taken on trust. So is what a fold says;
-        its kinds have negative numbers.
+        Kinds whose mechanism cannot be rebuilt, or has no charge now: their charge is taken on trust. So are the sums
+        of a fold; its kinds have negative numbers.
     rare
-        How many entries there are of those that are found by an index when a store is opened, and the sum of their
-        positions.
+        The number of rare entries, which an index finds when a store is opened, and the sum of their positions.
     folds
-        What folds say of themselves, in order.
+        The headers of folds, in order.
     anchored
-        Whether it is spent from with its anchor only.
+        True if it is spent from with its anchor only.
     names
-        What the store says of the key under which it names records; None if it holds names as they are.
+        The store's check value of the key under which it names records; None if it holds plain names.
     erasures
-        What is said of names that were erased, in order; also in ledgers that were imported, as adoptions are.
+        The entries on erased names, in order, those of imported ledgers included.
     adoptions
-        What is said of each time that a copy of the store, or a backup, was let go on, in order.
+        The entries on promoted copies of the store or backups, in order, those of imported ledgers included.
     imports
-        What is said of each import, in order: of this store's, and before it of that of the ledger it was made of.
+        The entries on imports, in order: this store's, and before it that of the ledger it was made of.
     earlier_folds
-        What folds say of themselves of which nothing is left here but sums: those of the ledgers that were imported.
+        The headers of folds of imported ledgers, of which only the sums are here.
     """
 
     def __init__(self, history: History = tuple) -> None:
@@ -254,7 +253,7 @@ class ReplayedEntries(State):
         self.trusted: list[int] = []
         self.rare = 0, 0
         self.folds: list[Mapping[str, Any]] = []
-        self._left = False  # whether what is fed was left by a fold, which has counted it
+        self._left = False  # True for entries that a fold left, and has counted
         self._terms: Terms | None = None
         self._charges: dict[tuple[str | None, ...], Any] = {}
         self._last = 0  # the entry that was read last
@@ -268,7 +267,7 @@ class ReplayedEntries(State):
         self._until: dict[int, int] = {}
         self._drawn_at: dict[int, int] = {}
         self._drawn_again: list[tuple[int, int]] = []
-        self._later: list[tuple[int, LedgerEvent]] = []  # what became of charges, and rules
+        self._later: list[tuple[int, LedgerEvent]] = []  # settlements of charges, answers, and rules
 
     @property
     def terms(self) -> Terms:
@@ -310,11 +309,11 @@ class ReplayedEntries(State):
         Raises
         ------
         LedgerDamaged
-            If it is not what was written.
+            If it was changed after it was written.
         """
         position, text, digest = row
         if entry_hash(b"", text) != digest:
-            raise LedgerDamaged("its hash is not that of what it says, and a fold left it", position)
+            raise LedgerDamaged("its hash is not that of its text, and a fold left it", position)
         self._left = True
         self._read_entry(position, text)
         self._left = False
@@ -327,9 +326,9 @@ class ReplayedEntries(State):
         Parameters
         ----------
         position
-            Where the fold stands.
+            The position of the fold.
         parts
-            What follows it.
+            The entries after it that belong to it.
         left
             The entries that it left.
 
@@ -379,7 +378,7 @@ class ReplayedEntries(State):
     def sum_payments(self, last: int, left: Collection[int]) -> list[list[Any]]:
         """Return the payments of accounts up to an entry, without some charges: purpose, tenant, amount, and payer.
 
-        What is summed is in no tally any more.
+        The summed charges are removed from the tallies.
         """
         totals: dict[Scope, dict[int, Vector]] = {}
         for position, paid, scope, _ in self._read_charges():
@@ -468,7 +467,7 @@ class ReplayedEntries(State):
         elif "fold" in body:
             self.folds.append(body["fold"])
         elif "folded" in body:
-            pass  # who begins there has read it
+            pass  # a replay that begins there has read it
         elif "assumed" in body:
             kind, message, where = body["assumed"]
             self.assumptions += (Assumption(AssumptionKind(kind), message, where),)
@@ -531,7 +530,7 @@ class ReplayedEntries(State):
             said.append(f"adopted {counted_noun(len(self.adoptions), 'time')}, as a copy or a backup{known}")
         if self.imports:
             said.append(f"imported {counted_noun(len(self.imports), 'time')}, from another ledger")
-        words = "what was charged elsewhere since, from the same budgets, is not in it"
+        words = "later charges elsewhere, on the same budgets, are not in it"
         return f"{'; '.join(said)}: {words}" if said else ""
 
     def _begin_epoch(self, position: int, epoch: int) -> None:
@@ -541,7 +540,7 @@ class ReplayedEntries(State):
 
     def _relabel(self, position: int, labelled: Iterable[Sequence[Any]]) -> None:
         if self._left:
-            return  # the fold says to what accounts are committed
+            return  # the fold has the commitments of accounts
         for number, promise in labelled:
             if number not in self.commitments:
                 raise LedgerDamaged(f"names account {number}, which was never opened", position)
@@ -601,20 +600,20 @@ class ReplayedEntries(State):
         if found != (event,):
             if at < self.clock:
                 raise LedgerDamaged("goes back in time", position)
-            raise LedgerDamaged("is not what was asked for leads to", position)
+            raise LedgerDamaged("is not the event that its command leads to", position)
 
     def _open(self, position: int, opened: Iterable[Sequence[Any]]) -> None:
         for number, promise in opened:
             if number not in self.commitments:
                 self.commitments[number] = promise
-            elif not self._left:  # else the fold says to what it is committed now
+            elif not self._left:  # else the fold has its present commitment
                 raise LedgerDamaged(f"opens account {number} a second time", position)
 
     def next_position(self) -> int:
         """Return the position of the entry that is decided again."""
         return self._last
 
-    # --- what later entries may name ---------------------------------------------------------------
+    # --- charges that later entries may name -------------------------------------------------------------
 
     def name(self, charged: Charged) -> None:
         """Keep a charge that later entries may name."""

@@ -1,8 +1,8 @@
-"""The journal of a run: its charges between two saves, written down before what they pay for is drawn.
+"""The journal of a run: its charges between two saves, written ahead of the draws that they pay for.
 
-Each line is JSON: what happened in the ledger, after which save, and a digest of it and of the line before. It is in
-the system's hands when the draw returns, so that no end of the process loses it; it is not waited for the disk, so that
-the end of the system may lose what was charged since the last save.
+Each line is JSON: an event of the ledger, the number of the save before it, and a digest of it and of the line before.
+The operating system has it when the draw returns, so that no end of the process loses it; the draw does not wait for
+the disk, so that a crash of the system may lose the charges since the last save.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from mechanisms import Assumption, AssumptionKind
 
 _KNOWN = 1_024
-"""Texts of so many kinds of entries are kept."""
+"""The number of kinds of entries with cached texts."""
 
 
 class _Lines(Protocol):
@@ -77,7 +77,7 @@ class _FileLines:
         return end + len(data)
 
     def read_lines(self) -> list[tuple[str, int]]:
-        lines = self._path.read_bytes().split(b"\n")[:-1]  # what has no end was never drawn for
+        lines = self._path.read_bytes().split(b"\n")[:-1]  # for a line without an end nothing was drawn
         ends = itertools.accumulate(len(line) + 1 for line in lines)
         return [(line.decode("ascii", "replace"), end) for line, end in zip(lines, ends, strict=True)]
 
@@ -124,11 +124,11 @@ class RunJournal:
     Parameters
     ----------
     database
-        Of the run.
+        The database of the run.
     holder
         The name by which it is held.
     instance
-        Which store it is.
+        The identity of the store.
     """
 
     def __init__(self, database: Database, holder: str, instance: str) -> None:
@@ -148,7 +148,7 @@ class RunJournal:
         self._thread = 0
 
     def begin(self, saves: int, reserved: Mapping[int, int]) -> None:
-        """Begin after so many saves, with nothing; reservations have these positions in the ledger."""
+        """Begin after `saves` saves, with nothing; reservations have these positions in the ledger."""
         self._lines.empty()
         self._restart(saves, reserved)
 
@@ -159,12 +159,12 @@ class RunJournal:
             self._waiting = []
 
     def read_events(self, saves: int, reserved: Mapping[int, int]) -> list[dict[str, Any]]:
-        """Return the events after so many saves, and go on behind them.
+        """Return the events after `saves` saves, and go on behind them.
 
         Raises
         ------
         LedgerDamaged
-            If a line is not what was written.
+            If a line was changed after it was written.
         StoreMoved
             If the store is of an earlier save than these lines.
         """
@@ -187,8 +187,8 @@ class RunJournal:
             _, before, charges = self._end
             if after is None or _digest(before, text) != digest:
                 raise LedgerDamaged(
-                    f"{self._name}{CHARGES}: line {number} is not what was written, so what was charged after the last "
-                    "save is not known"
+                    f"{self._name}{CHARGES}: line {number} was changed, so the charges after the last "
+                    "save are not known"
                 )
             self._end = end, digest, charges + ("paid" in body)
             found.append(body)
@@ -298,7 +298,7 @@ class RunJournal:
         if len(self._kinds) >= _KNOWN:
             self._kinds.clear()
         text = json.dumps(entry_terms(entry))
-        self._kinds[key] = entry, text  # the entry keeps what the ids are of
+        self._kinds[key] = entry, text  # the entry keeps the objects of the ids alive
         return text
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A learner's run in a store: its ledger, who waits in its sums, and its state; a save is one transaction."""
+"""A learner's run in a store: its ledger, the records in its private sums, and its state; a save is one transaction."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class _News:
     Attributes
     ----------
     events
-        What happened in the ledger.
+        The ledger's new events.
     assumptions
-        What it rests on.
+        The new assumptions.
     notes
-        Who waits in sums.
+        The changes of the records in private sums.
     at, drift
-        When, if a rule looks at the time, and by how much the clock may have run ahead unseen.
+        The time, if a rule depends on it, and the clock's largest unnoticed advance by then.
     """
 
     events: Sequence[LedgerEvent]
@@ -63,11 +63,11 @@ class Saved:
     terms, ledger, assumptions
         The accountant's.
     waiting
-        Who waits in sums.
+        The records in private sums.
     state
         Everything else, as it was given to `RunStore.save`.
     stopped
-        Whether something was charged after the last save, so that noise may have been drawn.
+        True if there were charges after the last save, so that noise may have been drawn.
     """
 
     terms: Terms
@@ -92,9 +92,9 @@ class RunStore:
     """A store that one run alone has open, until `close`.
 
     The ledger's entries are those of any store: chained, recomputed when it is opened. Each save adds one that names
-    it, with the digest of the state and what is new of who waits. A save has all of its effect or none, whatever stops
-    it when; if nobody knows, the store's own count of saves says it to the next one. Whoever opens it leaves a mark,
-    and who had it open before saves no more: a lock may be lost without a word (a server that restarts gives it back).
+    it, with the digest of the state and the changes of the records in sums. A save is atomic under any interruption; if
+    its outcome is unknown, the store's count of saves shows it to the next one. Each opening leaves a mark, and an
+    earlier holder can no longer save: a lock may be lost unnoticed (a server that restarts releases it).
     """
 
     def __init__(self, store: SQLStore, holder: str) -> None:
@@ -196,10 +196,10 @@ class RunStore:
             answers = session.rows("SELECT key, answer FROM request")
             noted = session.value("SELECT witness FROM store")
             state = stored_bytes(session.value("SELECT state FROM run"))
-            replay.history = partial(rows_after, session, 0)  # nobody else writes: the run is held
+            replay.history = partial(rows_after, session, 0)  # the run is held: there is no other writer
             names = labelled(session)
             events: list[LedgerEvent] = []
-            numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
+            numbers: dict[int, int] = {}  # of charges in the ledger, by position in the store
             for position, event in replay.events(names):
                 if isinstance(event, Charged):
                     numbers[position] = len(numbers) + 1
@@ -276,7 +276,7 @@ class RunStore:
         Raises
         ------
         LedgerDamaged
-            If it is not what was written.
+            If it was changed after it was written.
         """
         return _kept_value(self._store.database, name)
 
@@ -287,7 +287,7 @@ class RunStore:
         Raises
         ------
         LedgerDamaged
-            If it is not what was written.
+            If it was changed after it was written.
         ParameterError
             If there is no store of a run.
         """
@@ -314,11 +314,11 @@ class RunStore:
         Parameters
         ----------
         news
-            What `collect_changes` returned.
+            The result of `collect_changes`.
         state
-            All of it.
+            The whole state.
         kept
-            What is to be kept beside it, each by a name that is new.
+            Values to keep beside it, each under a new name.
 
         Raises
         ------
@@ -355,7 +355,7 @@ class RunStore:
         state: bytes,
         kept: Mapping[str, bytes],
     ) -> None:
-        self._store.database.hold()  # again, if it was lost and nobody has taken it
+        self._store.database.hold()  # again, if it was lost and no other process has it
         with self._store.working(names) as work:
             work.check()
             if last_save(work.session) != (count - 1, self._name):
@@ -385,7 +385,7 @@ class RunStore:
 
     def _settle(self, news: _News, reserved: dict[int, int]) -> None:
         """Note that a save has ended."""
-        news.notes.settle()  # first: interrupted, it is done again, and what follows is one step
+        news.notes.settle()  # first: after an interruption it is done again; the rest is one step
         before = self._known
         self._journal.begin(before.saves + 1, reserved)
         self._known = _Known(
@@ -400,7 +400,7 @@ class RunStore:
         try:
             self._journal.close()
             if self._store.database.holding and not self._known.saves:
-                with suppress(OSError):  # then whoever begins a run there replaces it
+                with suppress(OSError):  # then the next run that begins there replaces it
                     opening.unmake_run(self._store.database, self._name)
         finally:
             self._store.database.close()  # a finalizer runs once, also where it was interrupted: again would do nothing

@@ -1,9 +1,9 @@
-"""The tables of a store: the chained log, and what is kept so that a charge need not read it.
+"""The tables of a store: the chained log of entries, and the totals that a charge reads in place of it.
 
 `entry` is the ledger. Everything else follows from it (`accountant/stores/replayed_entries.py` says how, and
-compares), but for salts and names of records, which entries are committed to, and answers to requests, which were
-released. Rows on which spending rests carry a digest of themselves (`accountant.stores.chain.row_digest`): who reads
-one need not read the entries to see that it was damaged.
+compares), but for salts and names of records, to which entries are committed, and answers to requests, which were
+released. Rows that spending depends on carry a digest of themselves (`accountant.stores.chain.row_digest`): damage of a
+row shows without reading the entries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ METADATA = MetaData()
 STORE = Table(
     "store",
     METADATA,
-    Column("id", Integer, primary_key=True),  # one row, 1: whoever writes has it locked
+    Column("id", Integer, primary_key=True),  # one row, 1, which writers lock
     Column("version", Integer, nullable=False),
     Column("instance", Text, nullable=False),
     Column("epoch", Integer, nullable=False),
@@ -28,8 +28,8 @@ STORE = Table(
     Column("closed", Text),
     Column("rules", BigInteger, nullable=False),  # the entry that has those in force; 0 without
     Column("clock", BigInteger, nullable=False),  # of the last charge, where a rule looks at the time
-    Column("drift", BigInteger, nullable=False),  # by how much it may have run ahead unseen
-    Column("witness", Text),  # what a running clock of the machine said then
+    Column("drift", BigInteger, nullable=False),  # its largest unnoticed advance
+    Column("witness", Text),  # the machine's monotonic clock at that time
     Column("digest", LargeBinary, nullable=False),
 )
 
@@ -44,12 +44,12 @@ _ENTRY = Table(
 # As a list (IN) SQLite would make a table of them, for each entry that is written anew: 2 of 5 us of an INSERT.
 _CASES = " ".join(f"WHEN '{each}' THEN 1" for each in RARE_WORDS)
 RARE = f"CASE substr(body, 3, 7) {_CASES} ELSE 0 END = 1"
-"""Entries that whoever opens a store has to know, wherever they stand."""
+"""Condition of rare entries, which are read at any position when a store is opened."""
 
 Index("rare", _ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))
 
 OUTCOME = "(substr(body, 3, 8) = 'answered' OR replace(replace(body, '\"drawn\":', ''), '\"returned\":', '') <> body)"
-"""Entries that end a reservation, or answer a request; few others look so, which name no charge."""
+"""Condition of entries that end a reservation, or answer a request; few others match, and these name no charge."""
 
 OUTCOME_OF = {
     "sqlite": "coalesce(json_extract(body, '$.drawn'), json_extract(body, '$.returned'), "
@@ -57,7 +57,7 @@ OUTCOME_OF = {
     "postgresql": "coalesce((body::json ->> 'drawn')::bigint, (body::json ->> 'returned')::bigint, "
     "(body::json -> 'answered' ->> 0)::bigint)",
 }
-"""The position of the charge of such an entry, by dialect; indexed, so that who uses a row compares them."""
+"""The position of such an entry's charge, by dialect; indexed, so that a row is compared with it on use."""
 
 Table(
     "kind",
@@ -90,7 +90,7 @@ RESERVATION = Table(
 
 _OPEN = "state = 'reserved' AND until IS NOT NULL"
 OPEN_WITH_DEADLINE = f"WHERE {_OPEN}"
-"""Finds the reservations that may have to be given back."""
+"""Condition of reservations with a deadline, which may expire."""
 
 Index("deadline", RESERVATION.c.until, sqlite_where=text(_OPEN), postgresql_where=text(_OPEN))
 
@@ -134,7 +134,7 @@ REQUEST = Table(
     METADATA,
     Column("key", Text, primary_key=True),
     Column("position", BigInteger, nullable=False),
-    Column("stamped", BigInteger, nullable=False),  # when what is shown was charged, or drawn later
+    Column("stamped", BigInteger, nullable=False),  # when the answer was charged, or drawn later
     Column("answered", Text),  # the digest of the answer, which may be erased
     Column("answer", LargeBinary),
     sqlite_with_rowid=False,

@@ -1,4 +1,4 @@
-"""A connection to a database while it is used, and those that are kept open for the next use."""
+"""Connections to a database: the one in use, and a pool for the next use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FLUSH = (  # on a standby there is nothing that is not on the disk of its prima
 _VALUES = re.compile(r"VALUES \([?, ]+\)")
 _TYPES = {int: "bigint", str: "text", bytes: "bytea"}
 _MOST, _KEPT = 15, 5
-"""So many connections of a database are in use at once, and so many of them stay open."""
+"""The largest numbers of connections of a database that are in use at once, and that stay open."""
 
 
 class Session:
@@ -34,7 +34,7 @@ class Session:
     driver
         The driver's connection, while the session lasts.
     kept
-        Where the connection is kept for the next.
+        The list in which the connection is kept for the next use.
     lent
         Whether it is one of `Connections` that was not given back.
     flushes
@@ -132,8 +132,8 @@ class Session:
     def commit(self) -> None:
         """End the transaction and make its writes, and all that it has read, durable: in a pipeline when that ends.
 
-        A server keeps other writers out until a transaction is on the disk. This one lets them in first, and then has
-        its log written to the end by a transaction of nothing: whoever has read this one comes later in that log.
+        By default a server keeps other writers out until a transaction is on the disk. Here it lets them in first, and
+        an empty transaction then flushes its log: transactions that have read this one come later in the log.
         """
         if self.database.sqlite:
             self.driver.commit()
@@ -149,8 +149,8 @@ class Session:
     def end(self) -> bool:
         """End the cursors and the transaction that are open; return True if the connection can be used again.
 
-        What `each` has not read to its end is closed: in the frames of an exception it would keep SQLite's file open,
-        and its log with it, after `Database.close`.
+        Unfinished cursors of `each` are closed: in the frames of an exception one would keep SQLite's file open, and
+        its log with it, after `Database.close`.
         """
         try:
             for cursor in self._streams:
@@ -167,18 +167,18 @@ class Connections:
     Parameters
     ----------
     connect
-        Makes one.
+        Function that makes a connection.
     lives
-        Whether one can be used again.
+        Test of a connection: True if it can be used again.
     name
-        What messages call the database.
+        The database's name in messages.
 
     Attributes
     ----------
     connect
-        Makes one that is its caller's.
+        Function that makes a connection of its caller's own.
     longest_wait
-        Seconds after which somebody who waits for one is told so.
+        Seconds to wait for a connection, before an error.
     """
 
     def __init__(self, connect: Callable[[], Any], lives: Callable[[Any], bool], name: str) -> None:

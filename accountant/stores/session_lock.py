@@ -1,4 +1,4 @@
-"""Sessions of PostgreSQL: how long one lasts without its client, and locks that end with it."""
+"""Sessions of PostgreSQL: their timeout without a client, and locks that end with a session."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from accountant.stores.file_lock import this_process
 from accountant.stores.store_refusals import InUse
 
 WRITING = "relation = to_regclass('store') AND mode IN ('ExclusiveLock', 'RowExclusiveLock')"
-"""Finds the locks of whoever writes to a store, until the end of a transaction."""
-_HOLDING = 0x64707769686F6C64  # of whoever has a run open
+"""Condition of the locks that writers to a store hold until the end of a transaction."""
+_HOLDING = 0x64707769686F6C64  # the lock of a run that is open
 _HELD = f"locktype = 'advisory' AND objsubid = 1 AND classid = {_HOLDING >> 32} AND objid = {_HOLDING & 0xFFFFFFFF}"
 _HOLDER = """
 SELECT pid, application_name, backend_start FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -26,7 +26,7 @@ CLIENT_SETTINGS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 25_000,
 }
-"""Of a connection, as libpq has them."""
+"""Settings of a connection, by libpq's names."""
 _SESSION_SETTINGS = {
     "application_name": this_process,
     "default_transaction_isolation": "read committed",
@@ -65,17 +65,17 @@ def owner(connection: Any, lock: str) -> tuple[str, str]:
 class SessionLock:
     """A lock on a database from its making to `release`, or to the end of the process or its machine.
 
-    It is the session's: if the server restarts, or ends the session, another may take it. So whoever holds it leaves a
-    mark of its own in the store, and looks for it in each transaction. That keeps two apart; the lock says who it is
-    that has the run open. A row that is locked for so long keeps the server from removing what saves replace: after
-    3,000 of them and a VACUUM the run's table took 5.0 MB instead of 0.07.
+    It belongs to the session: if the server restarts, or ends the session, another may take it. So its holder leaves a
+    mark of its own in the store, and checks it in each transaction. The mark keeps two holders apart; the lock names
+    the process that has the run open. A row lock held for so long would keep the server from removing replaced rows:
+    after 3,000 saves and a VACUUM the run's table took 5.0 MB instead of 0.07.
 
     Parameters
     ----------
     connection
-        Of its own to the database.
+        A connection of its own to the database.
     name
-        What messages call the database.
+        The database's name in messages.
 
     Raises
     ------

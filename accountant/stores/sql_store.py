@@ -1,4 +1,4 @@
-"""A ledger in a database: durable before anything is drawn, shared by threads and processes."""
+"""A ledger in a database: charges are durable before noise is drawn, shared by threads and processes."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 _KEPT = 4_096
-"""Of so many kinds of charges it is remembered where they stand: mechanisms without end would fill the memory."""
+"""The largest number of kinds of charges with remembered positions, which bounds the memory."""
 _Task = Callable[[Work], Any]
-"""Something to do in a transaction; it checks first and changes then."""
+"""Task of a transaction: it checks everything first, then changes rows."""
 
 
 class SQLStore(Store):
@@ -65,15 +65,15 @@ class SQLStore(Store):
     Parameters
     ----------
     database
-        Where it lives.
+        Its database.
     terms
         Those that it was made for.
     opened
         Its head when it was opened: it is spent from in that epoch only.
     anchor
-        Where its head is kept besides, if anywhere.
+        The anchor of its head, if it has one.
     names
-        How it names records.
+        Its names of records.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class SQLStore(Store):
         self.names = names
         self._seen = opened
         self._synced: Mark | None = None
-        """The last head that this process has made durable, and told the anchor."""
+        """The last head that this process has made durable, and written to the anchor."""
         self.instance = opened.instance
         self._anchor = anchor
         self._units = Units(terms.composition)
@@ -114,7 +114,7 @@ class SQLStore(Store):
         first: list[Sequence[_Task]] = []
         if not self._alone and _name_all(waiting):
             with suppress(RetryAlone):
-                with self.working((), together=True) as work:  # whoever comes until it has begun is in it
+                with self.working((), together=True) as work:  # callers that come before it begins are in it
                     first.append(tasks := next(batches, ()))
                     if not _name_all(tasks):
                         raise RetryAlone
@@ -123,9 +123,9 @@ class SQLStore(Store):
                     results = [_result(task, work) for task in tasks]
                 return [work.result_in_place(result) for result in results]
         results = []
-        ahead = first[0] if first else waiting  # what a server is asked at once
+        ahead = first[0] if first else waiting  # the rows that a server is asked for at once
         with self.working(_list_needs(ahead, "names")) as work:
-            for tasks in chain(first, batches):  # whoever comes meanwhile is in it
+            for tasks in chain(first, batches):  # callers that come meanwhile are in it
                 work.look_up(_list_needs(tasks, "names"), _list_needs(tasks, "keys"))
                 results += [_result(task, work) for task in tasks]
         return results
@@ -139,12 +139,13 @@ class SQLStore(Store):
         names
             Labels of accounts to be read at once.
         together
-            Whether others write to a server meanwhile; it is about what is looked up at once, and nothing else, then.
+            True if others may write to the server meanwhile; then its tasks concern only rows that are looked up at
+            once.
 
         Raises
         ------
         RetryAlone
-            If it is about more, or another one was faster.
+            If a task needs other rows, or another transaction was faster.
         """
         with self.database.writing(lock=TOGETHER if together else ALONE) as session:
             session.ask(BY_LABEL[together], wanted := sorted({*names}))
@@ -158,7 +159,7 @@ class SQLStore(Store):
                 self._check_anchor(work)
             session.flushes = new = mark != self._synced
             if new and work.unchanged:
-                # What was read, and may be shown, may be of a process that died before it was durable.
+                # The rows read, which may be shown, may be of a process that died before they were durable.
                 self.database.sync(session)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
@@ -277,22 +278,22 @@ class SQLStore(Store):
     def change_rules(self, rules: Sequence[Rule], by: str, reason: str, *, only_first: bool = False) -> None:
         """Put other limits in force beside the budget, for all users of the store; an entry records it for good.
 
-        They count what was charged before, too, so that nobody begins anew; with all of its entries, they take as long
-        as `verify`. A rule may be loosened: that it was, and by whom, stays in the ledger.
+        They count earlier charges, too, so that no record begins anew; as all entries are read, this takes as long as
+        `verify`. A rule may be loosened: the ledger keeps the change and its author.
 
         Parameters
         ----------
         rules
-            All that are to be in force.
+            All rules that are to be in force.
         by, reason
-            Who changes them, and why.
+            The author and the reason of the change.
         only_first
-            Whether to do so only if there is nothing but the beginning in the store.
+            True to change them only in a store without entries after the first.
 
         Raises
         ------
         ClockAhead
-            If a rule in force looks at the time, and the clock is far ahead of the last charge.
+            If a rule in force depends on time, and the clock is far ahead of the last charge.
         ParameterError
             If the rules do not go together or with the store's theorem, a name or reason is missing, or it is too late.
         """
@@ -354,7 +355,7 @@ class SQLStore(Store):
             self._check_names(session)
             work = self._work(session)
             work.load(names)
-            expire(work, work.current_time(), work.happen)  # here only: it is written by whoever charges next
+            expire(work, work.current_time(), work.happen)  # in memory only: the next charge writes it
             limits = work.limits
             keys = [work.key(name) for name in names]
             if limits is None:
@@ -419,7 +420,7 @@ class SQLStore(Store):
         return next(iter(self.most_spent(1)), (None, self.terms.composition.zero_spend))
 
     def most_spent(self, count: int) -> list[tuple[RecordId, Any]]:
-        """Return the records that have spent most, at most so many, and their totals; the most first."""
+        """Return the records that have spent most, at most `count`, and their totals; the most first."""
         exceeds = self.terms.composition.exceeds
         order = cmp_to_key(lambda one, other: exceeds(one, other) - exceeds(other, one))
         found: list[tuple[RecordId, Any]] = []
@@ -552,7 +553,7 @@ def check_said(by: str, reason: str) -> None:
     """
     for name, word in (("by", by), ("reason", reason)):
         if not word.strip():
-            raise ParameterError(f"{name} = {word!r}: must be said, and is kept in the ledger")
+            raise ParameterError(f"{name} = {word!r}: must not be empty; the ledger keeps it")
 
 
 class _NamedCharge:
@@ -620,8 +621,8 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
     Raises
     ------
     ClockAhead
-        If a rule in force looks at the time, and the clock is far ahead of the last charge: nobody has said that it is
-        right, and it would be the store's from here on.
+        If a rule in force depends on time, and the clock is far ahead of the last charge: no operator has confirmed it,
+        and it would be the store's clock from here on.
     """
     drift = work.drift
     if at is None:
@@ -652,11 +653,11 @@ def write_event(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[
     Parameters
     ----------
     store, work
-        Where.
+        The store, and its transaction.
     event
-        What.
+        The event.
     reserved
-        Where reservations that are open stand in the store, by their positions in the ledger; it is kept up.
+        Positions of open reservations in the store, by their positions in the ledger; it is updated.
     """
     if isinstance(event, Ruled):
         put_rules_in(work, event.rules, event.by, event.reason, event.at)

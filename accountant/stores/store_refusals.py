@@ -1,4 +1,4 @@
-"""Why a store is not opened, or not spent from any more."""
+"""Refusals to open a store, or to charge anything in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class InUse(StoreRefused):
     Attributes
     ----------
     holder
-        Who has it open, as far as it is known.
+        The process that has it open, if it is known.
     """
 
     def __init__(self, message: str, holder: str = "another process") -> None:

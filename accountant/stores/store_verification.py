@@ -1,4 +1,4 @@
-"""Whether a store is what its entries say."""
+"""Verification of a store: its tables against its entries, and the chain of these."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from accountant.stores.work import (
 )
 
 _TAIL = 1_000
-"""So many of the last entries are checked when a store is opened."""
+"""The number of last entries that are checked when a store is opened."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Verified:
     Attributes
     ----------
     entries, accounts
-        How many there are.
+        The numbers of entries and of accounts.
     head
         The last entry: to be written down elsewhere.
     trusted
@@ -48,7 +48,7 @@ class Verified:
     reserved
         Positions of open reservations.
     replay
-        What the entries lead to.
+        The state after all entries.
     """
 
     entries: int
@@ -67,7 +67,7 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
     LedgerDamaged
         Naming the first entry that does not fit, or the table.
     StoreMoved
-        If the store does not hold what its anchor names.
+        If the store does not have the entry that its anchor names.
     """
     with verifying(database, anchor) as (_, found):
         return found
@@ -134,7 +134,7 @@ UNION ALL SELECT 'rule', rulename FROM pg_rules WHERE schemaname = current_schem
 UNION ALL SELECT 'policy', policyname FROM pg_policies WHERE schemaname = current_schema()
 UNION ALL SELECT 'view', viewname FROM pg_views WHERE schemaname = current_schema()""",
 }
-"""Finds what is in no store's tables, and may change what is written or read there; in SQLite and in PostgreSQL."""
+"""Queries for triggers, views and the like, foreign to a store, that may change reads or writes, by dialect."""
 
 
 def _check_schema(session: Session) -> None:
@@ -213,7 +213,7 @@ def check_anchor(name: str, mark: Mark, instance: str, epoch: int, position: int
     Raises
     ------
     StoreMoved
-        With what is missing.
+        If it is; the message has the missing entries.
     """
     if mark.instance != instance:
         raise StoreMoved(f"{name}: is another store than its anchor's")
@@ -233,7 +233,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     Raises
     ------
     LedgerDamaged
-        Naming what does not fit.
+        If a table differs; the message names it.
     """
     _compare_store(replay, session)
     count, mass = 0, 0
@@ -243,7 +243,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
             raise LedgerDamaged(f"account {number} is not of the record that its entries commit it to")
         account = replay.account(number)
         if spent != replay.units.format_vector(account.spent):
-            raise LedgerDamaged(f"account {number} has not spent what the entries say")
+            raise LedgerDamaged(f"account {number} has another spent amount than in the entries")
         if counted != (None if replay.limits is None else replay.limits.text(account.counted)):
             raise LedgerDamaged(f"rules do not count of account {number} what the entries say")
         count, mass = count + 1, mass + mass_of(account_row("the table `account`", row)[-1])
@@ -282,7 +282,7 @@ def _compare_requests(replay: ReplayedEntries, session: Session) -> None:
         if request is None or (request.position, request.digest) != (position, digest):
             raise LedgerDamaged("the table `request` does not fit to the entries")
         if request.stamp != stamped:
-            raise LedgerDamaged("the table `request` does not say when what is answered was charged")
+            raise LedgerDamaged("the table `request` has another time for a request than the entries")
         if answer is not None and hashlib.sha256(stored_bytes(answer)).hexdigest() != digest:
             raise LedgerDamaged(f"the answer to request {json.loads(key)!r} is not the one that was given")
     if left:
@@ -296,7 +296,7 @@ def _compare_store(replay: ReplayedEntries, session: Session) -> None:
     if (instance, epoch, json.loads(location), rules) != held:
         raise LedgerDamaged("the table `store` does not fit to the entries")
     if (None if closed is None else json.loads(closed)) != replay.closed:
-        raise LedgerDamaged("the table `store` does not say of the gate what the entries say")
+        raise LedgerDamaged("the table `store` has another state of the gate than the entries")
     store_row("the row", row)
     # An index finds them when a store is opened: one changed bit of it hides one, names another entry, or one twice.
     found = session.row("SELECT releases, records FROM tally WHERE kind = ?", RARE_TALLY)

@@ -1,12 +1,12 @@
-"""Who waits in private sums, in the entries of a run's store: a log of what is new, never of what is.
+"""Records that wait in private sums, in the entries of a run's store: a log of their changes.
 
 A row is one of
 
 ========================================  ==============================================================
-``{"influence": [...]}``                  how far a record moves a value; they are counted from 0
-``{"bounds": [...]}``                     what is known in public of its numbers; they are counted from 0
+``{"influence": [...]}``                  a record's effect on a value; they are numbered from 0
+``{"bounds": [...]}``                     public bounds on its numbers; they are numbered from 0
 ``{"sums": n, "state": {...}}``           private sums, met for the first time
-``{"sums": n, "changes": [...]}``         what was added to them and cleared since, as `TracedSums.changes` has it
+``{"sums": n, "changes": [...]}``         later additions and clearings, in the form of `TracedSums.changes`
 ========================================  ==============================================================
 
 Rows hold names of records and public numbers, no data.
@@ -95,7 +95,7 @@ class Notes:
     Attributes
     ----------
     rows
-        What is to be written.
+        The rows to be written.
     """
 
     def __init__(self, noted: Noted) -> None:

@@ -1,4 +1,4 @@
-"""One transaction of a store: what is read in it, what it adds, and what it writes at its end."""
+"""One transaction of a store: the rows that it reads, the entries that it adds, the rows that it writes at its end."""
 
 from __future__ import annotations
 
@@ -69,21 +69,21 @@ class _AccountRow:
 
 
 Kinds = dict[tuple[Any, ...], tuple[Entry, int]]
-"""Kinds of entries that are in the store for good, and where they stand, by ids of what the entry keeps alive."""
+"""Committed kinds of entries with their positions, by ids of objects that the entry keeps alive."""
 
 
 class Work(State):
     """One transaction: the state is filled with the rows that are needed, and written at its end.
 
     Accounts go by their numbers, and by their labels before they have any. Nothing is written before `finish`, but
-    everything in it sees what went before. Whoever works checks first and changes then: a task that refuses has changed
+    every task sees the changes of those before it. A task checks first and changes then: one that refuses has changed
     nothing, and others go on.
 
     Beside other writers (`Session.together`) all accounts and requests that it decides on are read at once and locked
-    to its end, in the order of their names. Where its entries stand is known when it ends, and takes its turn at the
-    end of the chain; until then they are numbered on from the last entry that was there when it began. So who decides
-    later on an account stands later in the chain, as if all had come one after the other. What needs more than that
-    raises `RetryAlone`.
+    to its end, in the order of their names. The positions of its entries are known when it ends, and takes its turn at
+    the end of the chain; until then they are numbered on from the last entry at its beginning. So a later decision on
+    an account is later in the chain, as if all transactions had come one after the other. A task that needs more than
+    that raises `RetryAlone`.
     """
 
     def __init__(
@@ -122,14 +122,14 @@ class Work(State):
         self._relabelled: set[int] = set()
         self._entries: list[tuple[int, str, bytes]] = []
         self.numbers = iter(()) if self._database.sqlite and not self.is_the_one else numbers
-        """Those of new accounts, that are this process's own."""
+        """Numbers for new accounts that no other process uses."""
         self._looked_up = False
         self._known: set[str] = set()  # requests that were looked up
         self._stored: set[str] = set()  # and found
         self.new_kinds: Kinds = {}
         self._kind_rows: dict[str, int] = {}
         self._tally: dict[int, tuple[int, int]] = {}
-        self._recounted = False  # other rules are in force than those that counted what is in the rows
+        self._recounted = False  # the counts in the rows are of other rules than those in force
         self._settled: set[int] = set()
         self._asked: set[str] = set()  # requests that were made or changed
         self.limits = self._limits_now()
@@ -239,7 +239,7 @@ class Work(State):
 
     def _read_accounts(self, accounts: tuple[str, str], keys: Sequence[Any]) -> None:
         if keys and self._looked_up:
-            self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
+            self._need_to_be_alone()  # locks out of order could lead to a deadlock
         for row in self.session.select(accounts[self.session.together], keys):
             number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
@@ -316,7 +316,7 @@ class Work(State):
             if not rules:
                 return None
             found = Limits(rules, self.units)
-            if self._rules <= self._written:  # what another transaction may put there is not known yet
+            if self._rules <= self._written:  # another transaction may put other rules there
                 self._known_limits[self._rules] = found
         return found
 
@@ -335,7 +335,7 @@ class Work(State):
         before = b"" if found[2] is None else stored_bytes(found[2])
         # Without one before it, it was left by a fold.
         if stored_bytes(found[1]) not in (entry_hash(before, found[0]), entry_hash(b"", found[0])):
-            raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
+            raise LedgerDamaged("its hash is not that of its text and of the entry before it", position)
         return json.loads(found[0])
 
     def reservation(self, position: int) -> str | None:
@@ -417,7 +417,7 @@ class Work(State):
         """Return a kind of entry, of no records."""
         return entry_from_terms(self.body(position)["kind"], (), self.units.composition, {})
 
-    # --- what happens ----------------------------------------------------------------------------
+    # --- events ---------------------------------------------------------------------------------
 
     def do(self, command: LedgerCommand) -> Receipt:
         """Decide on a command, and let it happen."""
@@ -436,7 +436,7 @@ class Work(State):
         Parameters
         ----------
         event
-            The event, its accounts by what the state calls them.
+            The event, with accounts by the state's names.
         source
             The digest of the ledger that it was imported from, if it was.
         """
@@ -444,7 +444,7 @@ class Work(State):
             if event.reserved and self.limits is not None:
                 self._need_to_be_alone()  # rules count it by its position
             entries = event.entries
-            kinds = [*map(self.kind, entries)]  # first: what cannot be written down changes nothing
+            kinds = [*map(self.kind, entries)]  # first: an entry that cannot be written changes nothing
             names = dict.fromkeys(itertools.chain.from_iterable([entry.records for entry in entries]))
             opened = [self.open_account(name) for name in names if isinstance(name, str)]
             if opened:
@@ -563,7 +563,7 @@ class Work(State):
                     self._need_to_be_alone()
                     position = self._kind_rows[digest] = self.append(body)
                 elif self.body(position := int(found[0])) != body:
-                    raise LedgerDamaged("is not the kind that the table `kind` says", position)
+                    raise LedgerDamaged("is not the kind of the table `kind`", position)
             known = self.new_kinds[key] = entry.for_records(()), position
         return known[1]
 
@@ -609,7 +609,7 @@ class Work(State):
         body = {"epoch": self.begin_epoch(epoch), "location": location, "reason": reason, "missing": missing}
         self.append({"adopted": body, "at": self.clock or self.time})
         self._location = canonical(location)
-        # What is open here may be drawn in what is missing: no deadline gives it back.
+        # An open reservation may be drawn in the missing entries: no deadline gives it back.
         self.session.run("UPDATE reservation SET until = NULL", [()])
 
     def remove(
@@ -629,11 +629,11 @@ class Work(State):
         left
             Position and text of those that stay, each with a hash of its own.
         forgotten
-            Where the requests were charged that are forgotten.
+            The positions of the charges of forgotten requests.
         settled
             Reservations that are.
         tallies
-            How often there is each kind of charge among those that stay.
+            The number of charges of each kind among those that stay.
         """
         removed: int = self.session.value("SELECT count(*) FROM entry WHERE position <= ?", last)
         self.session.run("DELETE FROM entry WHERE position <= ?", [(last,)])
@@ -743,7 +743,7 @@ class Work(State):
         fresh: list[tuple[Any, ...]] = []
         changed: list[tuple[Any, ...]] = []
         rows = [self._numbered[number] for number in self._changed | self._relabelled]
-        rows.sort(key=lambda row: row.name)  # no two who make the same ones wait for each other
+        rows.sort(key=lambda row: row.name)  # so that no two transactions wait for each other
         for row in rows:
             number = row.number
             assert number is not None
@@ -787,9 +787,9 @@ _HEAD = (
     "LEFT JOIN entry AS next ON next.position = ? WHERE last.position = (SELECT max(position) FROM entry)"
 )
 _GIVEN = -2
-"""In the table of tallies the kind whose row has the last number of an account that was given to a process."""
+"""The kind in the table of tallies for the last account number that was given to a process."""
 RARE_TALLY = -3
-"""The kind whose row has the number of rare entries, and the sum of their positions."""
+"""The kind in the table of tallies for the number of rare entries, and the sum of their positions."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 _REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
 
@@ -812,7 +812,7 @@ def store_row(
     Raises
     ------
     LedgerDamaged
-        If the row is not what its digest says.
+        If the row does not match its digest.
     """
     if not _is_whole(tuple(row)):
         raise LedgerDamaged(f"{name}: the table `store` is not what was written")
@@ -831,7 +831,7 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, st
     Raises
     ------
     LedgerDamaged
-        If the row is not what its digest says.
+        If the row does not match its digest.
     """
     number, label, salt, spent, counted, digest = row
     values = int(number), label, stored_bytes(salt), spent, counted
@@ -843,20 +843,20 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, st
 def check_accounts(session: Session, within: float = math.inf) -> None:
     """Refuse if an account is damaged, was renamed, is gone, or is an older one; unless that was found lately.
 
-    Who is not found is new and has spent nothing, unless there is an account that has another name, or none. To look is
-    in proportion to their number, so it waits for the first who is not found.
+    A record that is not found is new and has spent nothing, unless its account was renamed or is gone. The check reads
+    all accounts, so it waits for the first record that is not found.
 
     Parameters
     ----------
     session
-        Where.
+        A session of the database.
     within
-        How many seconds ago it may have been found.
+        The age in seconds up to which an earlier check counts.
 
     Raises
     ------
     LedgerDamaged
-        With what is found.
+        If one is; the message has the damage.
     """
     database = session.database
     if time.monotonic() - database.accounts_checked < within:
@@ -878,7 +878,7 @@ def check_mass(name: str, session: Session, count: int, mass: int) -> None:
     Raises
     ------
     LedgerDamaged
-        With what differs.
+        If they differ; the message has the difference.
     """
     found = session.row("SELECT releases, records FROM tally WHERE kind = 0")
     opened, written = (0, 0) if found is None else found

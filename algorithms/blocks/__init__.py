@@ -1,4 +1,4 @@
-"""Work in blocks that carry their own seeds: on any number of processes or machines, stored as they come."""
+"""Work in numbered blocks with seeds of their own, on any number of processes or machines, stored block by block."""
 
 from algorithms.blocks.backend import make_executor
 from algorithms.blocks.block_store import Arrays, BlockStore, DamagedBlock

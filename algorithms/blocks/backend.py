@@ -19,8 +19,8 @@ def make_executor(workers: int | str = 1) -> Executor:
     Parameters
     ----------
     workers
-        How many processes of this machine; or ``"dask"``, a Dask cluster of a process for each of its processors, or
-        ``"dask:ADDRESS"``, that of the scheduler at an address.
+        The number of processes of this machine; or ``"dask"``, a Dask cluster of a process for each of its processors,
+        or ``"dask:ADDRESS"``, that of the scheduler at an address.
 
     Raises
     ------

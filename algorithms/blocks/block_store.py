@@ -1,8 +1,8 @@
-"""Results of blocks in a folder, so that a run can be stopped, gone on with, extended and merged.
+"""Results of blocks in a folder, for runs that are stopped, resumed, extended and merged.
 
-``FOLDER/<identity of the work>/<number>.block``, one small file per block, written whole or not at all. Its name says
+``FOLDER/<identity of the work>/<number>.block``, one small file per block, written atomically. Its name contains
 everything that determines it, so folders of several machines may be copied over each other: two files of one name are
-the same. Each says what it is of, with a digest of its contents; no object is ever rebuilt from one.
+equal. Each names its work and has a digest of its contents; no object is ever rebuilt from one.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from algorithms.blocks.identity import environment
 from mechanisms.parameters import DPWitnessError, ParameterError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-"""What a block gives: numbers by name."""
+"""The result of a block: arrays of numbers by name."""
 
 FORMAT = 1
-"""Of the files; part of every identity."""
+"""The version of the files' format, part of every identity."""
 
 _NAME = re.compile(r"([0-9]+)\.block")
 _LONGEST = 1000  # bytes of the first line
@@ -47,7 +47,7 @@ class BlockStore:
     Attributes
     ----------
     folder
-        Where; it is made when the first block is stored.
+        The folder of the blocks; it is made when the first block is stored.
 
     Raises
     ------
@@ -74,9 +74,9 @@ class _StoredBlocks:
     Attributes
     ----------
     folder
-        Where they are.
+        The folder of the blocks.
     identity
-        Of the work.
+        The identity of the work.
     """
 
     folder: Path
@@ -131,7 +131,7 @@ class _StoredBlocks:
         number, arrays
             The block.
         says
-            The work in words, JSON data: a file beside the blocks tells people what they are of.
+            A description of the work, JSON data, for a file beside the blocks that people can read.
 
         Raises
         ------

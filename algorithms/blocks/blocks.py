@@ -1,7 +1,7 @@
-"""Work that falls into numbered blocks, each with random numbers of its own: done anywhere, in any order, stored.
+"""Numbered blocks of work, each with its own random numbers: computed anywhere, in any order, and stored.
 
-What a block gives depends on its number and on the work's parameters, the seed among them, and on nothing else. So it
-is the same bit for bit wherever and beside whatever others it was done, and more blocks leave the first as they were.
+The result of a block depends on its number and on the work's parameters, the seed among them, and on nothing else. So
+it is the same bit for bit on any machine and beside any other blocks, and more blocks leave the first ones unchanged.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from algorithms.blocks.identity import identity
 from algorithms.blocks.processes import Processes
 
 Tell = Callable[[float], None]
-"""Called with the share that is done."""
+"""Function that is called with the share done, from 0 to 1."""
 
 _RunBlocks = Callable[[range, Tell], Sequence[Arrays]]
-"""``run(numbers, tell)``: the results of adjacent blocks."""
+"""Function ``run(numbers, progress)`` that returns the results of adjacent blocks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +30,13 @@ class Blocks:
     Attributes
     ----------
     run
-        Does adjacent blocks together. With all its arguments it is what the blocks are known by.
+        Function that computes adjacent blocks together. With all its arguments it determines the blocks' identity.
     count
-        How many there are: 0, 1, 2, ...
+        The number of blocks: 0, 1, 2, ...
     together
-        The most that are done together, which saves time and changes nothing.
+        The largest number of blocks that are computed together, which saves time and changes no result.
     says
-        The work in words, JSON data.
+        A description of the work, JSON data.
     """
 
     run: _RunBlocks
@@ -51,7 +51,7 @@ class Blocks:
         Raises
         ------
         NoIdentity
-            If a part of it cannot be told from others.
+            If a part of it has no identity.
         """
         return identity((FORMAT, self.run))
 
@@ -63,9 +63,9 @@ class Finished:
     Attributes
     ----------
     results
-        Of each piece of work: its blocks, in order.
+        The blocks of each piece of work, in order.
     stored
-        Which share of them was read from the store.
+        The share of blocks that was read from the store.
     """
 
     results: Sequence[Sequence[Arrays]]
@@ -97,15 +97,15 @@ def run_blocks(
     workers
         Worker processes (1 does blocks in this one), or an executor.
     store
-        Blocks that are stored there are read, and all others stored as soon as they are done: whoever stops it,
+        Blocks that are stored there are read, and all others are stored as soon as they are done: after an interruption
         the same call goes on.
     progress
-        Called with the share of the blocks that is done.
+        Function that is called with the share of the blocks that is done.
 
     Raises
     ------
     DamagedBlock, NoIdentity
-        If a stored block is not what its name says, or a work cannot be told from others.
+        If a stored block does not match its name, or a work has no identity.
     """
     where = Processes(workers) if isinstance(workers, int) else workers
     kept = [None if store is None else store.stored_blocks(work.identity) for work in works]
@@ -164,13 +164,13 @@ class _Progress:
         return {"_tell": None, "_blocks": self._blocks, "_done": 0, "_process": 0}
 
     def add(self, blocks: int) -> None:
-        """Note that so many more blocks are done."""
+        """Note that `blocks` more blocks are done."""
         self._done += blocks
         if self._tell is not None:
             self._tell(self._done / self._blocks)
 
     def of_task(self, blocks: int) -> Tell:
-        """Return the function that takes the share done of a task of so many blocks."""
+        """Return the function that takes the share done of a task of `blocks` blocks."""
         tell = self._tell
         if tell is None or os.getpid() != self._process:
             return _silent
@@ -182,7 +182,7 @@ def _silent(share: float) -> None:
 
 
 def _adjacent(numbers: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Yield stretches of adjacent numbers: the first, and how many; at most so many."""
+    """Yield stretches of at most `most` adjacent numbers: the first one, and the length."""
     first, count = 0, 0
     for number in numbers:
         if count and number == first + count and count < most:

@@ -30,7 +30,7 @@ class ClusterError(DPWitnessError, ValueError):
 class DaskCluster:
     """The workers of a Dask scheduler, or of a cluster that is started on this machine.
 
-    The work and its tasks are pickled (``cloudpickle``). If a worker dies, what was in its hands is done again by
+    The work and its tasks are pickled (``cloudpickle``). If a worker dies, its tasks are done again by
     others; workers may come and go. Every worker needs this version of this library, and of NumPy and SciPy.
 
     Attributes
@@ -38,7 +38,7 @@ class DaskCluster:
     scheduler
         Its address, as in ``tcp://host:8786``; "" starts a cluster of `workers` processes here.
     workers
-        How many processes are started if there is no address.
+        The number of processes to start if there is no address.
 
     Raises
     ------
@@ -103,7 +103,7 @@ class DaskCluster:
 class _There(Workers):
     def __init__(self, client: Any, shipped: _Shipped) -> None:
         self._client = client
-        # A task of its own, not scattered data: whoever loses it can make it again.
+        # A task of its own, not scattered data: a worker that loses it can make it again.
         self._shipped = client.submit(_received, shipped, pure=False)
         self._in_hand: dict[Any, int] = {}
 
@@ -172,7 +172,7 @@ def _pickle_work(work: Callable[[Any], Any]) -> bytes:
         cloudpickle.register_pickle_by_value(module)
     try:
         pickled: bytes = cloudpickle.dumps(work)
-    except Exception as error:  # whatever a user's object raises
+    except Exception as error:  # a user's object may raise anything
         raise ClusterError(f"backend = 'dask': cannot be sent to workers: {error}") from None
     finally:
         for module in strangers:

@@ -1,6 +1,6 @@
-"""Where tasks run that know nothing of each other: in this process, or wherever an `Executor` has workers.
+"""Executors of independent tasks: in this process, or on the workers of an `Executor`.
 
-No result may depend on where or in which order tasks ran: whatever is random in one follows from the task itself.
+No result may depend on where or in which order tasks ran: all random numbers of one follow from the task itself.
 """
 
 from __future__ import annotations

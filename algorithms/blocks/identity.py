@@ -1,4 +1,4 @@
-"""One word for everything that determines a result: code, parameters, versions.
+"""The identity of a result: a digest of code, parameters and versions that determine it.
 
 Values are taken apart as `pickle` does it, and read in an order that is the same in every process. Classes and
 functions count with the code of their modules and of all that these use (`algorithms.code_fingerprint`), Python, NumPy
@@ -56,7 +56,7 @@ def identity(value: object) -> str:
     code = known_digests(frozenset(digest.modules), frozenset(packages.union(LIBRARY)))
     for name in sorted(digest.written):
         if name.partition(".")[0] in packages and name not in code:
-            raise NoIdentity(f"{name}: has no source file, so nobody can tell whether its code has changed")
+            raise NoIdentity(f"{name}: has no source file, so changes of its code cannot be found")
     digest.hasher.update(f"code {fingerprint(code)} {environment()}".encode())
     return digest.hasher.hexdigest()[:32]
 
@@ -136,8 +136,8 @@ class _ValueDigest:
         try:
             own = copyreg.dispatch_table.get(type(value))
             reduced = value.__reduce_ex__(4) if own is None else own(value)
-        except Exception as error:  # whatever a user's object raises
-            raise NoIdentity(f"{type(value).__qualname__}: cannot be told from others ({error})") from None
+        except Exception as error:  # a user's object may raise anything
+            raise NoIdentity(f"{type(value).__qualname__}: has no identity ({error})") from None
         if isinstance(reduced, str):
             self.modules.add(type(value).__module__)
             self._add_words("global", type(value).__module__, reduced)

@@ -22,21 +22,21 @@ from mechanisms.parameters import ParameterError
 # Tasks a worker that are in hand at once: no worker waits for the next, and results do not pile up.
 _AHEAD = 2
 MOST_DEATHS = 3
-"""So often a task may be in the hands of workers when one of them dies, before it is given up."""
+"""The number of worker deaths during a task after which it is given up."""
 
 
 @dataclass(frozen=True)
 class Processes:
     """So many processes, forked from this one.
 
-    They are forked, and not begun anew, so that the work may be any function, closures over what cannot be pickled
-    included; only tasks and results travel. Where processes cannot be forked (Windows), everything runs in this one.
-    An interrupt from the keyboard reaches this process alone. If a worker dies, what was in its hands is done again.
+    They are forked, and not begun anew, so that the work may be any function, also a closure over unpicklable objects;
+    only tasks and results travel. Where processes cannot be forked (Windows), everything runs in this one.
+    An interrupt from the keyboard reaches this process alone. If a worker dies, its tasks are done again.
 
     Attributes
     ----------
     workers
-        How many.
+        The number of processes.
 
     Raises
     ------
@@ -157,7 +157,7 @@ _work: Callable[[Any], Any] | None = None
 def _begin(work: Callable[[Any], Any]) -> None:
     global _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # what this process was forked from may handle it
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent process may have a handler
     _work = work
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -68,7 +68,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     family = "cascade"
     needs_all_arms = "a list is shown for a phase of rounds"
     share: ClassVar[float] = 0.5
-    """By which share of the displays of its least displayed item a list is kept, with level-free indices."""
+    """The length of a list's phase, as a share of its least displayed item's displays, with level-free indices."""
 
     def __init__(
         self, structure: RankedLists, gate: Gate, noise: NoiseTail, horizon: int | None, index: _ListIndex
@@ -189,7 +189,7 @@ class CascadeUCBBatch(_CentralPhases):
     structure
         The ranked lists: L items, K positions.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The privacy of one round, in the view of everything released.
     horizon
@@ -263,7 +263,7 @@ class CascadeUCBBatchGaussian(_CentralPhases):
 class CascadeUCBBatchShuffle(_PhaseLearner):
     """`CascadeUCBBatch` on shuffled bits of users: exactly (epsilon, delta), and no server is trusted.
 
-    A click is g ones among the random bits of its position, and what the shuffler leaves of a phase has the noise of
+    A click is g ones among the random bits of its position, and the shuffled counts of a phase have the noise of
     `CascadeUCBBatchGaussian` and a tenth more, at most. Two click vectors differ in two counts, however many positions
     there are.
 

@@ -126,8 +126,8 @@ class _ResponseEstimates(RankedItems):
     Attributes
     ----------
     sums
-        Of each item C and E, how often its position was said and how often one above it, and its displays at each
-        position: shape (lanes, items, 4 + K), so that what an item's displays change lies together.
+        For each item C and E, the number of responses of its position and of one above it, and its displays at each
+        position: shape (lanes, items, 4 + K), so that the numbers which a display changes are adjacent.
     """
 
     def __init__(
@@ -264,7 +264,7 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
     structure
         The ranked lists: L items, K positions.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The privacy of one user's message.
     horizon

@@ -32,7 +32,7 @@ class CascadeUCB1(StartsRaw[RankedLists]):
     structure
         The ranked lists: L items, K positions.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     """
 
     name = "cascade-ucb1"

@@ -138,7 +138,7 @@ class ClickEstimates(RankedItems):
     Parameters
     ----------
     lanes
-        How many independent runs.
+        The number of independent runs.
     structure
         The ranked lists.
     noise
@@ -167,7 +167,7 @@ class ClickEstimates(RankedItems):
         clicks
             Unbiased estimates of the clicks per position, shape (lanes, K).
         rounds
-            How many rounds each lane's list was shown for, shape (lanes,).
+            The number of rounds for which each lane's list was shown, shape (lanes,).
         lanes
             The lanes that have a release.
         """

@@ -1,4 +1,4 @@
-"""Every learner by its registered name: what ``dpwitness list`` shows and what the commands build."""
+"""The catalogue of learners by registered name, for ``dpwitness list`` and the commands that build learners."""
 
 from algorithms.catalogue.learner_entry import learner_builder
 from algorithms.catalogue.structured_entries import LearnerEntry, learners

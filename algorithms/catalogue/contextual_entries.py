@@ -1,4 +1,4 @@
-"""The learners of contextual linear bandits by name: they play `LinearContexts`."""
+"""The learners of contextual linear bandits by name, for `LinearContexts` problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every learner that can be asked for by name says about itself, and how it is built."""
+"""The common part of catalogue entries: a learner's name, description and settings, and its construction."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ ANYTIME = Parameter(
     "anytime",
     "str",
     "no",
-    meaning="whether the learner is not told how many rounds there will be",
+    meaning="whether the learner runs without a horizon",
     choices=("no", "yes"),
 )
-"""A setting of all learners that need not be told."""
+"""The setting of learners that accept a horizon and need none."""
 
 DEFAULT_PROBLEMS = {
     "bandit": "arms",
@@ -62,7 +62,7 @@ class CatalogueEntry(Generic[_ProblemType, LearnerType]):
     name
         As in ``cucb-ldp2``, or ``published/name`` for an algorithm exactly as printed.
     summary
-        One line on what it does.
+        A description in one line.
     as_printed
         The verdict on the paper's privacy claim, or on this class if it is a repair; by default that it makes none.
     parameters
@@ -72,7 +72,7 @@ class CatalogueEntry(Generic[_ProblemType, LearnerType]):
     default_problem
         The problem of its catalogue that it plays if none is named; by default that of its family.
     repaired_by
-        Of an algorithm as printed: the name of the certified learner that takes its place.
+        For an algorithm as printed, the name of the certified learner that replaces it.
     """
 
     make: type[Any]
@@ -162,8 +162,8 @@ def learner_builder(
     """Return a function that makes a learner of class `make` on a gate, for a problem of its family.
 
     epsilon, delta and horizon are passed if the class takes them; of a linear bandit population, sigma, replacement and
-    reward_bound, too. reward_bound is the setting of that name; 0 or none stands for what the problem's rewards keep:
-    1, or no bound.
+    reward_bound, too. reward_bound is the setting of that name; 0 or none means the bound of the problem's rewards: 1,
+    or no bound.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def learner_builder(
     _check_family(make, problem)
     given, needed = dict(settings or {}), needs_horizon(make)
     offered: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
-    named = {"delta", "epsilon"}  # what a class that takes any keyword takes by its name only
+    named = {"delta", "epsilon"}  # keywords that a class with ``**keywords`` takes by name
     if isinstance(problem, LinearBandit):
         played: Any = problem.actions
         offered |= {name: getattr(problem, name) for name in ("population", "sigma", "replacement")}

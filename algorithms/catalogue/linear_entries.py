@@ -1,4 +1,4 @@
-"""The learners of linear bandits by name: they play `LinearBandit`, not a semi-bandit `Problem`."""
+"""The learners of linear bandits by name, for `LinearBandit` problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of learners that are known by name, begun and gone on with without a line of Python."""
+"""Runs of learners of the catalogue, begun and resumed by name from the command line."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class NamedLearner:
     Attributes
     ----------
     learner, problem
-        Their names; of the problem only the structure is used. Of a problem of a user's own, where it stands:
+        Their names; of the problem only the structure is used. For a user's own problem its place,
         ``path/to/file.py:object``.
     epsilon, delta
-        The learner's; None for a delta that it does not take.
+        The learner's parameters; None for a delta that it does not take.
     horizon
-        For how many rounds its regret bound is; None for all, of a learner that need not be told.
+        The rounds that its regret bound is for; None for all, if the learner needs no horizon.
     settings
         The problem's and the learner's own.
     own_problem
@@ -180,7 +180,7 @@ def load_named_run(
 def saved_learner(where: str | Path, learner: NamedLearner, gate: Gate) -> AnyLearner:
     """Return the learner of a run on another gate, with the public state that was saved last; it only reads.
 
-    What waits for a release stays where it is: of that there is nothing in the learner, which can be looked at only.
+    Private values that wait for a release stay in the run: the returned learner has none of them, and can only be read.
 
     Raises
     ------
@@ -204,19 +204,19 @@ def learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | No
     Parameters
     ----------
     read_problem
-        Returns a user's own problem, given where it stands, ``path/to/file.py:object``: it runs the file. Without it,
-        runs on own problems are refused. What it raises reaches the caller as it is.
+        Function that returns a user's own problem, given its place, ``path/to/file.py:object``: it runs the file.
+        Without it, runs on own problems are refused. Its errors reach the caller unchanged.
 
     Raises
     ------
     ParameterError
-        If its learner has no name, or what was kept of it is damaged.
+        If its learner has no name, or the saved description of it is damaged.
     """
     at = absolute_location(where)
     kept, name = kept_in(at, _KEPT), location_name(at)
     if kept is None:
         raise ParameterError(
-            f"{name}: does not say what its learner is: it was begun in Python, not by `dpwitness ledger "
+            f"{name}: does not name its learner: it was begun in Python, not by `dpwitness ledger "
             "create --learner`; give its builder, file.py:function"
         )
     try:
@@ -229,7 +229,7 @@ def learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | No
         if ".py:" not in problem:
             return NamedLearner(**saved)
     except (AttributeError, DataFileError, KeyError, TypeError, ValueError) as error:
-        raise ParameterError(f"{name}: what it says of its learner cannot be read ({error})") from None
+        raise ParameterError(f"{name}: its description of its learner cannot be read ({error})") from None
     if read_problem is None:
         raise ParameterError(
             f"{name}: its problem is a user's own, {problem}: give read_problem, which reads it"

@@ -1,4 +1,4 @@
-"""Every learner by its registered name: what ``dpwitness list`` shows and what the commands build."""
+"""The learners of super arms, bases and lists by name, and the catalogue of all learners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which learner to import for a problem, and why."""
+"""Suggestion of a learner for a problem, with the reason."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class Suggestion:
     Attributes
     ----------
     name
-        As registered: what ``dpwitness list`` shows.
+        The registered name, which ``dpwitness list`` shows.
     why
-        A sentence.
+        The reason, a sentence.
     bound
         Its regret theorem at the problem, or None where it has none there.
     trivial
         The regret of the worst play, which a bound may exceed; None where there is no bound.
     needs_horizon
-        Why it must be told how many rounds there will be; empty if it need not.
+        The reason why it needs a horizon; empty if it needs none.
     """
 
     name: str
@@ -75,10 +75,10 @@ def suggest(
     Parameters
     ----------
     problem
-        What is to be played.
+        The problem to be played.
     trust
-        Who sees raw data: "central", a server that is trusted; "local", nobody but the user; "shuffle", nobody, and
-        messages are shuffled; "none" for no privacy.
+        The party that sees raw data: "central", a trusted server; "local", no one but the user; "shuffle", the same,
+        and messages are shuffled; "none" for no privacy.
     epsilon, delta
         The privacy of one record; linear and contextual learners need a delta above 0.
     horizon
@@ -161,7 +161,7 @@ def _linear(trust: LearnerTrust, delta: float) -> tuple[str, str]:
         raise ParameterError("delta = 0.0: linear learners add Gaussian noise, and need a delta above 0")
     return (
         f"dp-dpe-{trust}",
-        "the only learner here of clients who report averages; dp-pe-"
+        "the only learner here with clients that report averages; dp-pe-"
         f"{trust} where every round is another client's",
     )
 
@@ -241,7 +241,7 @@ def _experts(trust: LearnerTrust, delta: float) -> tuple[str, str]:
         raise ParameterError("delta = 0.0: running sums get Gaussian noise, which needs a delta above 0")
     return (
         "dp-hedge",
-        "privacy adds the deviation of one running sum to regret (theorem), whatever the horizon",
+        "privacy adds the deviation of one running sum to regret (theorem), at any horizon",
     )
 
 

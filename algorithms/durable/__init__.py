@@ -1,1 +1,1 @@
-"""Learners in production that can be stopped and gone on with, bit for bit."""
+"""Durable runs: learners in production that are stopped and resumed, exact to the last bit."""

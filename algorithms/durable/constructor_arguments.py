@@ -1,4 +1,4 @@
-"""What a learner was built with, by the names that its constructor has for it."""
+"""The constructor arguments of a learner, by parameter name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A learner in production that can be stopped and gone on with, bit for bit."""
+"""A learner in production that can be stopped and resumed, exact to the last bit."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class CodeChanged(StateError):
     Attributes
     ----------
     code
-        What `DurableRun.load` must be given to go on all the same.
+        The word with which `DurableRun.load` accepts this change.
     """
 
     def __init__(self, message: str, code: str) -> None:
@@ -78,68 +78,69 @@ def _check_build(build: object) -> None:
 class DurableRun(Generic[LearnerType]):
     """A learner and the accountant it runs on, with `save` and `load`.
 
-    A run is kept in a folder or a database, in a store (`docs/ledger.md`): the chained ledger and who waits for a
-    release, to which every save adds what is new, and everything else that the run depends on (the learner's state,
-    sums that wait for their release, the state of NumPy generators) as JSON and arrays, without pickle. A save is one
-    transaction. A run that was saved and loaded gives, bit for bit, the actions and charges of one that never stopped;
-    so does one that was stopped in the middle of a save: it is the run of that save or of the one before.
+    A run is kept in a folder or a database, in a store (`docs/ledger.md`): the chained ledger and the records that wait
+    for a release, to which every save adds its changes, and everything else that the run depends on (the learner's
+    state, sums that wait for their release, the state of NumPy generators) as JSON and arrays, without pickle. A save
+    is one transaction. A run that was saved and loaded gives, bit for bit, the actions and charges of one that never
+    stopped; so does one that was stopped in the middle of a save: it is the run of that save or of the one before.
 
-    **When to save.** When you like: a killed run may lose feedback, never a charge. From the first save on, what pays
-    for a draw is written down before the draw returns, and `load` charges it. Only if the whole machine stops, what was
-    charged since the last save may be lost. What a central learner gives away, it gives away through its actions: so
-    let it observe in a `turn`, and save at its end, before the next action is shown; a process that is killed in it
-    leaves the run of the last save, and nobody who saw anything has not paid. Without turns, a batch that was released
-    and not saved has paid, and cannot be released again where its records have nothing left. If a save fails (a full
-    disk, say) or is interrupted (Ctrl-C, a signal), the next one mends what it left.
+    **When to save.** At any time: a killed run may lose feedback, never a charge. From the first save on, the charge
+    for a draw is written down before the draw returns, and `load` charges it. Only if the whole machine stops may
+    charges since the last save be lost. A central learner reveals data only through its actions: so let it observe in a
+    `turn`, and save at its end, before the next action is shown; a process that is killed in it leaves the run of the
+    last save, and every action that was seen is paid for. Without turns, a batch that was released and not saved has
+    paid, and cannot be released again where its records have nothing left. If a save fails (on a full disk, for
+    example) or is interrupted (Ctrl-C, a signal), the next save repairs it.
 
     **Where to save.** The folder holds raw data (sums that wait for release): only its owner may read it (mode 700,
     files 600), and it belongs where raw data may be. From the first save or the load until `close` or the end of
     the process, the run holds the folder: no other process, and no fork of this one, can go on from it. A
-    copy of the folder is refused until ``load(..., adopt=True)`` says that the original is gone; from an older one
-    nobody may go on at all: it has forgotten what was spent since. Only the process that made or loaded the run
+    copy of the folder is refused until ``load(..., adopt=True)`` declares the original gone; an older copy is always
+    refused: it lacks the charges since. Only the process that made or loaded the run
     releases through its accountant: in a fork of it, and after `close`, the gate is closed.
 
     The URL of a PostgreSQL database that is used for nothing else (``"postgresql+psycopg://user@host/run"``) takes the
     place of a folder where several machines may go on with the run: one at a time, as above, and the others wait
-    (``load(..., wait=60)``) or are told who has it. Who lost its hold without a word (the server was restarted) and was
-    followed by another is refused when it draws or saves.
+    (``load(..., wait=60)``) or get an error that names the holder. A process that lost its hold unnoticed (the server
+    was restarted) and was followed by another is refused when it draws or saves.
 
     **Threads.** A learner is for one thread at a time. Where several use it, or one saves beside it, each holds `lock`
     around its whole turn (``with run.lock: act, observe, save``); `save` takes it itself. Without it, a save that
-    falls into another thread's `observe` still forgets no charge and nobody who waits, but what it wrote of the learner
-    is the middle of that round, and so is a run that goes on from there; the next save mends that, too.
+    falls into another thread's `observe` still loses no charge and no waiting record, but it has the learner's state in
+    the middle of that round, and so has a run that goes on from there; the next save is complete again.
 
-    **What it costs.** A save takes time in proportion to what is new and to the learner's own arrays, however much
-    the ledger holds; and it waits for the disk once (`tests/benchmarks/bench_durable_run.py`). Loading verifies all of
-    the ledger, as opening any store does.
+    **Cost.** A save takes time in proportion to its changes and to the learner's own arrays, however long the ledger
+    is; and it waits for the disk once (`tests/benchmarks/bench_durable_run.py`). Loading verifies all of the ledger, as
+    opening any store does.
 
     **Changed code.** A run is refused by a learner whose code (or that of any module of this library or of its own
-    package that it uses, `algorithms.code_fingerprint` says how far) is not what saved the run; comments do not
-    count, a new Python may. The ledger would stay right, but whether the state means the same to the new code only its
-    author knows. If it does, give `load` the word that the error names; it stands for this one change.
+    package that it uses, as `algorithms.code_fingerprint` defines it) differs from the code that saved the run;
+    comments do not count, a new Python may. The ledger would stay right, but only the author knows if the state means
+    the same to the new code. If it does, give `load` the word that the error names; it is for this one change.
 
     **Rules.** Limits beside the budget (`Rule`: for purposes, tenants, windows of days, groups) are kept with the
-    ledger, and hold for the run that goes on; ``dpwitness ledger amend --rules`` changes them while it is closed. What
-    its charges are for is said by the accountant (``Accountant(..., purpose=..., tenant=...)``), or around the calls by
-    `spending_on`. A record that a rule has no room for is refused when its feedback comes, before anything is added or
-    drawn. Several learners of one accountant, in one run, share its budget and rules; give each record to one of them.
+    ledger, and hold for the run that goes on; ``dpwitness ledger amend --rules`` changes them while it is closed. The
+    purpose and tenant of its charges are the accountant's (``Accountant(..., purpose=..., tenant=...)``), or those of
+    `spending_on` around the calls. A record that a rule has no room for is refused when its feedback comes, before
+    anything is added or drawn. Several learners of one accountant, in one run, share its budget and rules; give each
+    record to one of them.
 
-    A linear learner's phase goes on where it was: `open_phase` is what was being played.
+    A linear learner goes on within its phase: `open_phase` is the phase that was being played.
 
     Parameters
     ----------
     build
-        Makes the learner on an accountant. `load` calls it again, with the generators as they were the first time, so
-        it has to give the same learner each time. What it raises reaches the caller as it is.
+        Function that makes the learner on an accountant. `load` calls it again, with the generators as they were the
+        first time, so it has to make the same learner each time. Its errors reach the caller unchanged.
     accountant
-        What the learner runs on.
+        The gate of the learner.
 
     Attributes
     ----------
     learner, accountant
         The learner that was built, and the accountant.
     lock
-        A re-entrant lock: whoever holds it sees no save begin, nor another thread that holds it, too.
+        A re-entrant lock: while a thread holds it, no other thread does, and no save begins.
 
     Examples
     --------
@@ -173,7 +174,7 @@ class DurableRun(Generic[LearnerType]):
         self.learner, self._arguments = build_watched(build, accountant)
         if self.learner is None:
             raise ParameterError(f"build = {build!r}: returned None; must return the learner")
-        # What build drew is drawn again by load; mostly it is nothing.
+        # Draws in build are repeated by load; mostly there are none.
         self._drawn_from = None if randomness(accountant) == before else before
         self._built, self._code = _digests(self.learner, accountant)
         self._where: RunLocation | None = None
@@ -242,7 +243,7 @@ class DurableRun(Generic[LearnerType]):
             raise
 
     def _write(self, store: RunStore, keep: Mapping[str, bytes]) -> None:
-        # What is charged meanwhile would be in no save, and removed as if it were.
+        # A charge meanwhile would be in no save, and yet be removed from the journal.
         with undisturbed(self.accountant):
             notes = store.notes()
             encoder = Encoder(self.accountant, own_modules(self.learner), notes)
@@ -316,30 +317,31 @@ class DurableRun(Generic[LearnerType]):
         Parameters
         ----------
         where
-            Where `save` keeps it.
+            The folder or database in which `save` keeps it.
         build
             As for the class.
         noise
             As for `Accountant`: OpenDP's samplers by default. For a run on a NumPy generator, one of the same kind;
-            its state is set to the saved one. If it was stopped after it had released what no save holds, another
-            source.
+            its state is set to the saved one. If the run was stopped after a release that is in no save, another source
+            is needed.
         code
-            To go on with other code than saved the run: the word that `CodeChanged` named.
+            The word that `CodeChanged` named, to go on with other code than the one that saved the run.
         adopt
-            To go on from a copy of a folder, or one that was moved to another disk or machine: says that the original
-            never will.
+            True to go on from a copy of a folder, or one that was moved to another disk or machine: a declaration that
+            the original never will.
         wait
-            How many seconds to wait for it, if another process has it open; `math.inf` for as long as it takes.
+            Seconds to wait for it, if another process has it open; `math.inf` for as long as it takes.
 
         Raises
         ------
         StoreMoved
-            If it is a copy, and not adopted: original and copy would spend the same budgets; or older than what was
-            charged since its last save.
+            If it is a copy, and not adopted: original and copy would spend the same budgets; or older than
+            the charges since its last save.
         InUse
-            If the run is open, in another process or in this one, and was not closed in time; it names who has it.
+            If the run is open, in another process or in this one, and was not closed in time; the message names its
+            holder.
         CodeChanged
-            If the learner's code is not what it was; see the class.
+            If the learner's code has changed; see the class.
         StateError
             If the learner that `build` makes is not the one that was saved, or has other parameters (the message
             names them).

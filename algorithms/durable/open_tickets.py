@@ -1,7 +1,7 @@
-"""The tickets of a run that wait for their feedback: since when, and those that wait for too long.
+"""The tickets of a run that wait for feedback, with their age, and the withdrawal of old ones.
 
-What is kept of a ticket when it is handed out: whose it is, which client asked, what its device is asked (None under
-central trust), and the time, in milliseconds since 1970 by the clock of the machine.
+A run keeps of each ticket its record, the client that asked, the question to the record's device (None under central
+trust), and the time, in milliseconds since 1970 by the clock of the machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AnyLearner = StructuredLearner[Any] | ContextualLearner
 Run = DurableRun[AnyLearner]
 """The runs of learners that hand out tickets."""
 Kept = Callable[[str], Any]
-"""Returns what was kept by a name, None if nothing was."""
+"""Function that returns the value kept under a name, None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class OpenTicket:
     Attributes
     ----------
     name, arms
-        Of the ticket, and of its action.
+        The name of the ticket, and the arms of its action.
     handed_out
-        What is known beside; None if it was handed out in Python.
+        Its stored data; None if it was handed out in Python.
     """
 
     name: str
@@ -107,7 +107,7 @@ def kept_by(run: Run) -> Kept:
 
 
 def open_tickets(run: Run, kept: Kept, most: int | None = None) -> list[OpenTicket]:
-    """Return the open tickets in the order in which they were handed out, at most so many."""
+    """Return the open tickets, at most `most`, in the order in which they were handed out."""
     tickets = list(run.learner.waiting.tickets.values())[:most]
     return [
         OpenTicket(
@@ -118,10 +118,10 @@ def open_tickets(run: Run, kept: Kept, most: int | None = None) -> list[OpenTick
 
 
 def withdraw_older(run: Run, kept: Kept, age: int) -> list[str]:
-    """Withdraw the open tickets that were handed out so many milliseconds ago, or earlier; return their names.
+    """Withdraw the open tickets that were handed out `age` milliseconds ago, or earlier; return their names.
 
-    Those of which no time is known stay open. Which feedback is lost follows from times alone, not from data. What was
-    charged stays charged: handing out charges nothing, and feedback that was observed is no open ticket any more.
+    Tickets without a known time stay open. The lost feedback is chosen by times alone, not by data. No charge changes:
+    a new ticket charges nothing, and an observed one is not open any more.
     """
     now, gone = clock.wall(), list[str]()
     for ticket in run.learner.waiting.tickets.values():

@@ -1,4 +1,4 @@
-"""Where a run is kept: a folder with a store, which nobody but its owner can read, or a database."""
+"""The place of a run: a folder with a store, readable by its owner alone, or a database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _BESIDE = tuple(f"{RUN_STORE}{suffix}" for suffix in ("", "-wal", "-shm", ".lock", ".held", CHARGES))
 _FORMER = "state.npz"
 _LOOK_AGAIN = 0.05
-"""Seconds after which somebody who waits for a run asks for it again."""
+"""Seconds between two attempts to open a run that is in use."""
 
 
 RunLocation = Path | str
@@ -91,7 +91,7 @@ def claim(where: RunLocation, terms: Terms) -> RunStore:
 
 
 def reopen(where: RunLocation, *, adopt: bool, wait: float = 0.0) -> tuple[RunStore, Saved]:
-    """Take the place of a run that goes on, after so many seconds at most; see `DurableRun.load`."""
+    """Take the place of a run that goes on, after `wait` seconds at most; see `DurableRun.load`."""
     from accountant.stores.run_store import RunStore
 
     store = where if isinstance(where, str) else _store_in(where)

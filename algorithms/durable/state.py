@@ -1,9 +1,9 @@
-"""What a learner holds, as JSON and arrays: exact to the last bit, no pickle, no code.
+"""The state of a learner as JSON and arrays: exact to the last bit, without pickle and without code.
 
-Every attribute is data: numbers, arrays, lists, values of this library, and private values that wait for their
-release. Floats are written in hexadecimal; arrays keep their type. An object that is held in two places stays one.
-What would come back as something else is refused by name: a subclass of a built-in type (named tuples, `defaultdict`,
-masked arrays), arrays that share memory, classes that are not found by their names.
+Every attribute is data: numbers, arrays, lists, values of this library, and private values that wait for their release.
+Floats are written in hexadecimal; arrays keep their type. An object that is held in two places stays one. Values that
+would not be restored exactly are refused by name: a subclass of a built-in type (named tuples, `defaultdict`, masked
+arrays), arrays that share memory, classes that are not found by their names.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Encoder:
         self._notes = notes
         self.modules = set(modules)
         self._packages = packages_of(modules) | {"fractions"}
-        self._memory: dict[int, list[tuple[npt.NDArray[Any], str]]] = {}  # arrays by who owns their memory
+        self._memory: dict[int, list[tuple[npt.NDArray[Any], str]]] = {}  # arrays by memory owner
         self._numbers: dict[int, int] = {}
         self._open_tuples: set[int] = set()  # those whose entries are being written
         self._depth = 0
@@ -88,7 +88,7 @@ class Encoder:
         Raises
         ------
         StateError
-            If it is no plain data, or could not come back as exactly what it is.
+            If it is no plain data, or could not be restored exactly.
         """
         if type(value) is int and value.bit_length() > _SHORT:
             return {"int": hex(value)}
@@ -201,7 +201,7 @@ class Decoder:
     gate
         The gate that the learner runs on.
     arrays
-        What `Encoder.arrays` was.
+        The arrays of the `Encoder`.
     modules
         As for `Encoder`: objects of these classes are made anew where the fresh learner has none.
     sums

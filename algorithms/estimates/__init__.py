@@ -1,1 +1,1 @@
-"""What learners know of means: running, noisy and batched ones, and their confidence bounds."""
+"""Estimates of means: running, noisy and batched ones, and their confidence bounds."""

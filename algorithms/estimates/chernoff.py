@@ -105,7 +105,7 @@ def chernoff_upper(
     exponent
         x; one, or one of each.
     above
-        How many further noises stand in E.
+        The number of further noises in E.
     """
     upper = start.copy()
     # Where the Gaussian tail of the largest variance (n/4 for the values, the proxy for each noise) reaches x.
@@ -133,7 +133,7 @@ def chernoff_upper(
 _EXPONENT_STEPS = 24
 _HALVINGS = 60
 _CLOSE = 1e-9  # of the exponent, and as much absolutely
-_SETTLED = 1e-9  # of s: after so short a Newton step the next one is below what floats tell apart
+_SETTLED = 1e-9  # of s: after so short a Newton step the next one is below float resolution
 
 
 def _chernoff_exponent(
@@ -207,7 +207,7 @@ def _chernoff_exponent(
 _SECTION_STEPS = 18
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 SHORTFALL = 2e-4
-"""Above ``_GOLDEN^_SECTION_STEPS``: by which share of the means' distance their separation is computed for less."""
+"""Share of the means' distance that the computed separation may miss; above ``_GOLDEN^_SECTION_STEPS``."""
 
 
 def chernoff_separation(
@@ -234,7 +234,7 @@ def chernoff_separation(
     Parameters
     ----------
     n, m
-        How many values and noises are in each of the two totals.
+        The numbers of values and of noises in each of the two totals.
     larger, smaller
         The totals.
     noise

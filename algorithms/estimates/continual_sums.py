@@ -6,7 +6,7 @@ node; they work on streams of raw numbers.)
 
 Under an accountant a record is refused before anything changes if it could not pay for all the releases that it would
 be part of, now and later, or still waits for one of them. Should a record spend that budget elsewhere meanwhile, the
-release of a node fails: then the counter starts afresh, and what came before is lost.
+release of a node fails: then the counter starts afresh, and the earlier increments are lost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PrivateTreeSums:
     Parameters
     ----------
     gate
-        Where values are kept and released.
+        The gate of the values.
     tree
         Its mechanism adds the noise of a node, its horizon bounds the steps.
     size
@@ -38,7 +38,7 @@ class PrivateTreeSums:
     steps
         The steps so far.
     count
-        How many values each running sum holds, shape (lanes, size): all so far, if no release has failed.
+        The number of values each running sum holds, shape (lanes, size): all so far, if no release has failed.
     """
 
     def __init__(self, gate: Gate, tree: BinaryTree, size: int) -> None:
@@ -109,11 +109,11 @@ class PrivateHybridSums:
     Parameters
     ----------
     gate
-        Where values are kept and released.
+        The gate of the values.
     counter
         The hybrid mechanism of each coordinate.
     size
-        How many coordinates.
+        The number of coordinates.
     """
 
     def __init__(self, gate: Gate, counter: Hybrid, size: int) -> None:

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergence between coins, its private form, and the bounds on a chance that it gives."""
+"""Kullback-Leibler divergence of Bernoulli laws, its private form, and its bounds on a success probability."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def divergence_upper(mean: FloatArray, rate: FloatArray, *, steps: int) -> Float
     mean, rate
         p in [0, 1] and the rate >= 0, of the same shape.
     steps
-        Of Newton's method: after 3 it is within 1e-4 of the width in random cases.
+        The steps of Newton's method: after 3 it is within 1e-4 of the width in random cases.
     """
     own = xlogy(mean, mean) + xlogy(1.0 - mean, 1.0 - mean)
     zeros = 1.0 - mean

@@ -24,9 +24,9 @@ class DoublingBatches:
     Parameters
     ----------
     gate
-        Where sums are kept and released.
+        The gate of the sums.
     elements
-        How many elements.
+        The number of elements.
     mechanism
         Adds the noise to a batch's sum; None to publish sums as they are, for a learner that claims no privacy.
     first_size
@@ -62,12 +62,12 @@ class DoublingBatches:
         values
             A value of each, or the total of a lane's `rounds` values.
         rounds
-            How many values a lane's totals are of, at most `values_until_full`; shape (lanes,), 1 by default.
+            The number of values a lane's totals are of, at most `values_until_full`; shape (lanes,), 1 by default.
 
         Returns
         -------
         ndarray or None
-            Where a batch was released, shape (lanes, elements); None if nowhere.
+            True where a batch was released, shape (lanes, elements); None if nowhere.
         """
         self._sums.add(values, at=elements, release=self._awaited(elements))
         return self._close_full(elements, rounds)

@@ -1,4 +1,4 @@
-"""How long the epochs of private successive elimination are (Sajed & Sheffet 2019, Algorithm 2)."""
+"""Lengths of the epochs of private successive elimination (Sajed & Sheffet 2019, Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mechanisms.arrays import FloatArray
 
 
 def epoch_pulls(epoch: FloatArray, arms: FloatArray, *, epsilon: float, horizon: int) -> FloatArray:
-    """Return R_e, not rounded, of an epoch with so many arms left, at beta = 1 / T.
+    """Return R_e, not rounded, of an epoch with `arms` arms left, at beta = 1 / T.
 
     Examples
     --------

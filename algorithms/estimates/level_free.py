@@ -1,4 +1,4 @@
-"""An upper index of a mean without a confidence level, which the same rounds leave alone or raise.
+"""Level-free indices: upper indices of means that need no confidence level.
 
 ``U = max {u in [0, 1]: H(I(u)) <= ln+(tau / n)}`` of n values, with I(u) the exponent with which Chernoff's inequality
 rejects a mean of u or more (`algorithms.estimates.chernoff`), tau the rounds so far when something was released last,
@@ -24,7 +24,7 @@ from algorithms.estimates.divergence import divergence_upper
 from mechanisms.arrays import FloatArray
 
 UNCOUNTED = 0.4
-"""c where it is not 0: how much of ``ln(1 + 4 pi v)`` is added to what speaks against a mean."""
+"""c where it is not 0: the share of ``ln(1 + 4 pi v)`` that is added to the exponent v against a mean."""
 
 _STEPS = 5
 _DIVERGENCE_STEPS = 3
@@ -60,7 +60,7 @@ def level_free_upper(
     Parameters
     ----------
     n, m, total
-        How many values and noises are in totals y; n > 0.
+        The numbers of values and of noises in totals y; n > 0.
     rounds
         tau.
     noise

@@ -1,4 +1,4 @@
-"""Means of noisy messages and their upper confidence bounds: what local semi-bandit learners keep."""
+"""Means of noisy messages and their upper confidence bounds, for local semi-bandit learners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Randomized bits about numbers in [0, 1]: what a user of the local learners sends."""
+"""Randomized bits of numbers in [0, 1]: the messages of the users of local learners."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class RandomizedBits:
     Parameters
     ----------
     gate
-        Where values come from.
+        The gate of the values.
     epsilon
         The privacy of one message, above 0.
     many
-        How many numbers a message is about, at most 20.
+        The number of values that a message is about, at most 20.
     """
 
     def __init__(self, gate: Gate, epsilon: float, many: int = 1) -> None:
@@ -42,9 +42,9 @@ class RandomizedBits:
     @property
     def mechanism(self) -> Mechanism:
         """Mechanism of the next user's message about numbers in [0, 1], in each lane; its output is a category."""
-        # The rounding needs no secrecy: for every threshold the bit is a function of the value. The threshold of a user
-        # who was refused serves the next one, and the law of both stays: it is drawn without data, and whether somebody
-        # is refused depends on accounts alone, not on it.
+        # The rounding needs no secrecy: for every threshold the bit is a function of the value. The threshold of a
+        # refused user serves the next one, and the law of both stays: it is drawn without data, and a refusal depends
+        # on accounts alone, not on it.
         if self._threshold is None:
             self._threshold = self._gate.random.random((self._gate.lanes, self.many))
         rounded = Above(self._threshold)

@@ -1,4 +1,4 @@
-"""Upper bounds on an item's attraction from randomized responses to lists, valid at all displays at once.
+"""Time-uniform upper bounds on an item's attraction probability, from randomized responses to lists.
 
 A user is shown a list of K items and sends one of K + 1 symbols R, the clicked position or none: the true one with
 probability ``q + g``, each other with q. For an item of attraction w, displayed at positions k that were chosen by
@@ -82,9 +82,9 @@ class ResponseMixture:
         start
             Upper bounds in [0, 1] already; shape (m,).
         clicked, above
-            How often R was the item's position, and one above it.
+            The numbers of responses R with the item's position, and with one above it.
         displays
-            At each position, shape (m, K).
+            The number of displays at each position, shape (m, K).
         """
         upper, size = start.copy(), self.grid.size
         level = self.exponent + math.log(size)

@@ -1,4 +1,4 @@
-"""Counts of clients' answers that a shuffler lets through: noise hardly more than a trusted server's.
+"""Counts of clients' answers in the shuffle model, with noise close to a trusted server's.
 
 Every client says 0 or 1 for each coordinate. A 1 is sent as g ones, and every coordinate gets b random bits; of the
 bits of all clients the shuffler leaves the number of ones, ``g count + Bin(b n, 1/2)``. Its exact profile
@@ -24,7 +24,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
 NOISE = Fraction(11, 10)
-"""How far shuffled noise may exceed the central Gaussian's; bits are chosen so that it does not."""
+"""The largest ratio of shuffled noise to the central Gaussian's; bits are chosen so that it holds."""
 
 _LARGEST_SIGMA = 8192.0
 # A message has more ones than 1 / (4 NOISE^2 sigma^2): with less noise millions, and more.
@@ -34,7 +34,7 @@ _ALIKE = 5  # numbers of clients with as many leading bits in common get the sam
 
 @functools.lru_cache(maxsize=1024)
 def _central_sigma(epsilon: float, delta: float, moved: int) -> float:
-    """Return the deviation of the Gaussian mechanism for counts of which so many move by 1."""
+    """Return the deviation of the Gaussian mechanism for counts of which `moved` move by 1."""
     return Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=Sensitivity.of_box([1.0] * moved)).sigma
 
 
@@ -61,11 +61,11 @@ class ShuffledCounts:
     Attributes
     ----------
     epsilon, delta
-        Of one client's answers.
+        The privacy parameters of one client's answers.
     coordinates
-        How many counts there are.
+        The number of counts.
     moved
-        How many of them change by 1 at most if a client answers otherwise.
+        The number of counts that change by 1 at most if a client answers differently.
 
     Raises
     ------
@@ -79,7 +79,7 @@ class ShuffledCounts:
     moved: int = 1
 
     def __post_init__(self) -> None:
-        # Whatever is built on counts is refused here, not at a batch that turns out to take too many bits.
+        # Impossible counts are refused here, not at a later batch that turns out to take too many bits.
         sigma = _central_sigma(self.epsilon, self.delta, self.moved)
         if sigma > _LARGEST_SIGMA:
             raise ParameterError(
@@ -106,7 +106,7 @@ class ShuffledCounts:
         return NoiseTail(self.sigma**2, 0.0)
 
     def mechanism(self, clients: int) -> Binomial:
-        """Return the shuffler of the messages of so many clients."""
+        """Return the shuffler of the messages of `clients` clients."""
         return _shuffler(self, clients)
 
     def release(

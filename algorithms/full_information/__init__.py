@@ -1,1 +1,1 @@
-"""Learners that see every outcome: experts, and convex losses in a ball, on private running sums."""
+"""Learners with full feedback: experts, and convex losses in a ball, on private running sums."""

@@ -30,7 +30,7 @@ class DPFTRL:
     Parameters
     ----------
     gate
-        Where gradients come from; of central trust.
+        The gate of the gradients; of central trust.
     size
         The dimension d.
     epsilon, delta
@@ -40,10 +40,11 @@ class DPFTRL:
     radius, gradient
         D and G.
     participations, separation
-        In how many rounds a record may take part, any two at least so many rounds apart; other ones are refused by name
+        The number of rounds that a record may take part in, and their least distance; other ones are refused by name
         (`PrivateStream`).
     bandwidth
-        Of a banded counter in place of the buffered one: for records that return, at least T / 20 rounds apart.
+        The bandwidth of a banded counter in place of the buffered one: for records that return, at least T / 20 rounds
+        apart.
     fixed_in_advance
         Whether losses are linear and do not answer the weights: then lambda is that of Theorem 3, and privacy is added
         to regret; else Theorem 2's, for every convex loss.

@@ -1,4 +1,4 @@
-"""Exponential weights over experts, on the outcomes of all: as they are, or on private running sums.
+"""Exponential weights over experts (Hedge), on raw outcomes or on private running sums.
 
 An expert is drawn with weight ``exp(eta S_i)``, S_i the running sum of its outcomes and ``eta = sqrt(8 ln K / T)``
 (Freund & Schapire 1997, "A decision-theoretic generalization of on-line learning"). Private, S comes from a
@@ -30,14 +30,14 @@ class Hedge(HorizonLearner[Experts]):
     structure
         The experts.
     gate
-        Where feedback comes from: the outcomes of all experts in [0, 1], in the order of the action.
+        The gate of the feedback: the outcomes of all experts in [0, 1], in the order of the action.
     horizon
         The number of rounds T; None if it is not known (`algorithms.restarts`).
 
     Attributes
     ----------
     weights
-        Shape (lanes, experts), of sum 1: who combines experts rather than follow one uses these.
+        The weights of the experts, shape (lanes, experts), of sum 1: for uses that mix experts rather than follow one.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class DPHedge(Hedge):
 
     Expected regret to the best expert is at most ``sqrt(T ln K / 2) + m s``, m the mean of the largest of K standard
     normals and s the noise's deviation after T - 1 rounds (`algorithms.full_information.leader_regret`): privacy is
-    added, not multiplied. A `DurableRun` cannot save it: what its stream holds is in memory only.
+    added, not multiplied. A `DurableRun` cannot save it: its stream is in memory only.
 
     Parameters
     ----------

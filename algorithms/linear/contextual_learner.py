@@ -1,8 +1,8 @@
-"""What learners of contexts share: a policy that is public, and rounds' moments that come back through a gate.
+"""The base class of contextual learners: a public policy for all contexts, and moments of rounds through a gate.
 
-The server says which action it would take for any context (`LinearUCB`), the choice is made beside the user's data, and
-what comes back are the round's moments ``(x x', x y)`` (`RegressionMoments`), which tell of themselves what they are
-about: they may come late and in any order.
+The server publishes a policy that maps any context to an action (`LinearUCB`), the choice is made beside the user's
+data, and the server receives the round's moments ``(x x', x y)`` (`RegressionMoments`), which contain the action: they
+may come late and in any order.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class LinearUCB:
         """Return the place of the action x of largest ``theta . x + beta |x|_(V^-1)``, ties by the first; (lanes,).
 
         To be called where the context may be known, and its result shown to its user only. Actions outside the unit
-        ball are taken shortened, as `RegressionMoments.moments` does: as what they are learned from.
+        ball are shortened, as `RegressionMoments.moments` shortens them for learning.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ def regress(
     vector
         u, (lanes, d).
     least
-        What the eigenvalues are at least unless the noise in them is beyond its bound; above 0.
+        The least eigenvalue, unless the noise exceeds its bound; above 0.
     """
     values, axes = np.linalg.eigh(matrix)
     values = np.maximum(values, least)
@@ -115,20 +115,20 @@ class ContextualLearner(TicketedLearner, abc.ABC):
     Parameters
     ----------
     gate
-        Where rounds' moments come from.
+        The gate of the rounds' moments.
     domain
         The domain of a round's moments.
     mechanism
-        The noise of what is released; None if it is released raw.
+        The noise of released sums; None if they are released raw.
     horizon, norm
         T and S of the widths; without a horizon, they are of each epoch's (`algorithms.epochs`).
 
     Attributes
     ----------
     policy
-        What to play now.
+        The policy to play now.
     epoch
-        Whose widths it has; 0 with a horizon.
+        The epoch of its widths; 0 with a horizon.
 
     Raises
     ------
@@ -171,8 +171,8 @@ class ContextualLearner(TicketedLearner, abc.ABC):
     def issue(self) -> Ticket:
         """Return a ticket for the feedback on one round.
 
-        Its action is empty, shape (lanes, 0): what `policy` chooses in the round's context is for its user only, and
-        the round's moments tell themselves what they are about. A ticket sees to it that they are learned from once.
+        Its action is empty, shape (lanes, 0): the choice of `policy` in the round's context is for its user only, and
+        the round's moments contain it. The ticket ensures that they are learned from once.
         """
         return self.waiting.issue(np.zeros((self.gate.lanes, 0), dtype=np.int64))
 

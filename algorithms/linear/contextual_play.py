@@ -1,4 +1,4 @@
-"""Rounds of a contextual learner: on freshly drawn users, on given ones, and many runs of them."""
+"""Rounds of a contextual learner: on newly drawn users, on given ones, and many independent runs."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ContextualUsers:
     contexts
         The actions offered in each round, (rounds, actions, d).
     rewards
-        What each of them would earn, (rounds, actions).
+        The reward that each of them would earn, (rounds, actions).
     """
 
     contexts: FloatArray
@@ -126,23 +126,23 @@ def play_contexts(
     learner, gate
         A learner built on `gate`.
     problem
-        Draws contexts and rewards.
+        The problem, which draws contexts and rewards.
     environment
-        Where the problem's randomness comes from.
+        The source of the problem's randomness.
     rounds
-        How many rounds to play.
+        The number of rounds to play.
 
     Raises
     ------
     ProblemError
-        If the problem draws actions outside the unit ball, or rewards outside [-1, 1]: what a round costs at most, and
+        If the problem draws actions outside the unit ball, or rewards outside [-1, 1]: the largest cost of a round, and
         so every limit on regret, would be another.
     """
     lane = np.arange(gate.lanes)
     for record in range(1, rounds + 1):
         contexts = checked_contexts(problem.draw_contexts(environment, gate.lanes))
         policy = learner.policy
-        chosen = policy.choose(contexts.copy())  # a policy may write into what it is given
+        chosen = policy.choose(contexts.copy())  # a policy may write into its argument
         played = contexts[lane, chosen]
         rewards = checked_rewards(problem.draw_rewards(played, environment))
         moments = learner.feedback_domain.moments(played, rewards)
@@ -207,7 +207,7 @@ def simulate_contexts(
     Parameters
     ----------
     build
-        Makes a learner on a gate.
+        Function that makes a learner on a gate.
     problem, horizon, runs, seed, checkpoints, workers, store, progress
         As of `algorithms.simulate.simulate`.
 

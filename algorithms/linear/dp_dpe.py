@@ -13,8 +13,8 @@ with 2 for 4 in the last phase, and no summand above ``(2 h_l + S) R``, R the la
 less than ``R (T - 2 - S)``: the action of the largest estimate is played to the end, from when
 `algorithms.linear.elimination` says.
 
-In production, one client at a time. Where more clients are asked than a phase waits for, those who report too late are
-told apart by the phase that they played:
+In production, one client at a time. Where more clients are asked than a phase waits for, late reports are recognised by
+the phase that their clients played:
 
 >>> import numpy as np
 >>> from accountant import Accountant, Budget

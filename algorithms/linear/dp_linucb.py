@@ -3,14 +3,14 @@
 Round t's user brings a set of actions C_t in the unit ball of R^d; x_t in C_t is played, and the reward y_t in [-1, 1]
 has mean ``theta* . x_t``, ``|theta*| <= S``. A record is all of that, contexts too. In the view of *joint* differential
 privacy (Shariff & Sheffet 2018) everybody but the user sees all releases and the actions of all other rounds, not x_t,
-which may depend on C_t in any way: if it were seen, every private learner would have linear regret. So the server says
-which action it would take for any context (`LinearUCB`), the choice is made beside the user's data, and what comes back
-are the round's moments ``(x x', x y)`` (`RegressionMoments`), which tell of themselves what they are about: they may
-come late and in any order.
+which may depend on C_t in any way: if it were seen, every private learner would have linear regret. So the server
+publishes a policy that maps any context to an action (`LinearUCB`), the choice is made beside the user's data, and the
+server receives the round's moments ``(x x', x y)`` (`RegressionMoments`), which contain the action: they may come late
+and in any order.
 
-**Releases.** Rounds are put in batches; the first has f rounds, each later one half of what was released before. A
+**Releases.** Rounds are put in batches; the first has f rounds, each later one half of all rounds released before. A
 batch's sum is released once with normal noise of standard deviation s, at distance ``sqrt(4.5)`` of two records. A
-record is in one batch and pays once, whatever the horizon. After j releases of n rounds in all, with G their sum of ``x
+record is in one batch and pays once, for any horizon. After j releases of n rounds in all, with G their sum of ``x
 x'``, the released matrix is ``G + H``, H symmetric with ``N(0, j s^2)`` on its diagonal and ``N(0, j s^2 / 2)`` off it,
 and the released vector is off by ``h ~ N(0, j s^2 I)``. (A running sum by a matrix factorisation, updated every B
 rounds, has about ``1 + ln(T / B) / pi`` times s at every release, where this has ``sqrt(j)`` times s: about the same
@@ -73,7 +73,7 @@ class BatchedLinUCB(ContextualLearner):
     """
 
     growth: ClassVar[float] = 0.5
-    """By which share of what was released the data grow with the next batch."""
+    """The size of the next batch, as a share of all rounds released before."""
     mechanism: Gaussian | None
     needs_horizon = ""
 
@@ -159,7 +159,7 @@ class DPLinUCB(BatchedLinUCB):
     features
         d, the length of an action's vector.
     gate
-        Where rounds' moments come from.
+        The gate of the rounds' moments.
     epsilon, delta
         The privacy of one round: the contexts offered, and the reward.
     horizon

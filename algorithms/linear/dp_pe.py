@@ -133,7 +133,7 @@ class StandardElimination(Elimination[RewardPhase]):
         report
             The client's reward.
         action
-            What the client played, where clients come in any order; by default `next_action`.
+            The action that the client played, where clients come in any order; by default `next_action`.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class StandardElimination(Elimination[RewardPhase]):
     def observe_many(self, reports: Private, clients: int) -> None:
         """Take the rewards of the next clients side by side; all play the same action.
 
-        Under `Simulation` only, where nobody pays; the same draws as one reward at a time.
+        Under `Simulation` only, where no record pays; the same draws as one reward at a time.
 
         Raises
         ------
@@ -244,4 +244,4 @@ class DPPEShuffle(ShuffledNoise[RewardPhase], _Private):
 
 
 REWARD_DOMAIN = Box(-1.0, 1.0, 1)
-"""Where a client's clipped reward lies, in units of B."""
+"""The domain of a client's clipped reward, in units of B."""

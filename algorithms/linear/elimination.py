@@ -1,4 +1,4 @@
-"""Phases of elimination, whoever reports: designs, what is kept, and when to commit to the leader.
+"""Phased elimination: designs, surviving actions, and the rule to commit to the leader.
 
 After a phase of widths W_a, on the event that they hold, the leader â = argmax <theta~, a> has a gap of at most
 W_â + W_a* <= 2 W, W the largest of them, where a survivor has one of up to 4 W. So with `left` rounds to come, of
@@ -8,16 +8,16 @@ regret is at most
     4 Σ_{i <= j} n_i W_{i-1} + 2 (left - Σ_{i <= j} n_i) W_j,    W_0 = W ,
 
 and the leader is played to the end, with no reports, if j = 0 makes this least, also where each W_i is no more than
-those before it. What is played follows from what was
-released, so privacy is as without the rule. With all phases that fit the bound is no more than that of exploring
-to the horizon, whose last, cut phase costs 4 W a round where the leader costs 2 W.
+those before it. The actions follow from released values, so privacy is as without the rule. With all phases that fit
+the bound is no more than that of exploring to the horizon, whose last, cut phase costs 4 W a round where the leader
+costs 2 W.
 
 No better constants would bring the theorem of the local learners below a third of the worst regret on the default
 problem, at ``epsilon = 1``, ``delta = 1e-6`` and ``T = 10^6``:
 
 *Proof.* The argument says of a round that its gap is at most two widths, or four; the widths are those that the learner
 itself computes. With all actions left `algorithms.DPDPELocal` has widths of .54 and more up to its last phase, and no
-gap is above .89: nothing is said. In a run of `algorithms.DPPELocal` widths after phases 13, 14 and 15, of 69,633,
+gap is above .89: the bound is vacuous. In a run of `algorithms.DPPELocal` widths after phases 13, 14 and 15, of 69,633,
 139,266 and 278,529 rounds, are .30, .21 and .18 and more: whenever the leader is played, the sum is three fifths of the
 worst regret or more. QED
 """
@@ -109,7 +109,7 @@ class Elimination(abc.ABC, Generic[PhaseType]):
 
         None when the horizon is reached; without one there is always a next. In the last phase of a horizon or epoch,
         where ``clients`` is 0, nobody reports: a certified learner plays its leader, a published one the phase that the
-        horizon cuts. What is refused may be asked for again: no phase is open then, and no round counted.
+        horizon cuts. After an error it may be called again: no phase is open then, and no round counted.
 
         Raises
         ------
@@ -225,7 +225,7 @@ class Elimination(abc.ABC, Generic[PhaseType]):
         Parameters
         ----------
         phase
-            What was played and who reported.
+            The phase that was played, with its reporting clients.
         averages
             Private averages y~ of the actions in the support, shape (..., s): one outcome, or many at once.
         noise
@@ -274,7 +274,7 @@ class Elimination(abc.ABC, Generic[PhaseType]):
             raise RuntimeError(f"no phase waits for {self._waited_for}: call act first")
         return self._phase
 
-    # --- what a released value would lead to, for audits of the action sequence ------------------
+    # --- consequences of a released value, for audits of the action sequence --------------------
 
     @property
     def mechanism(self) -> Mechanism | None:
@@ -361,7 +361,7 @@ def _commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
     left
         The remaining rounds.
     rounds
-        Of the phases that would explore next, no more than `left` together.
+        The rounds of the phases that would explore next, no more than `left` together.
     widths
         The largest width now, and after each of these phases; one above those before counts as the least of them.
 
@@ -385,8 +385,7 @@ def keeps(values: FloatArray, widths: FloatArray) -> npt.NDArray[np.bool_]:
 def inverse_root(points: FloatArray, weights: FloatArray | IntArray) -> FloatArray:
     """Return R with ``R R' = V^+``, V the sum of ``weight x x'`` over points (s, d); shape (d, rank).
 
-    By singular values, and not multiplied out: V and V^+ themselves would lose short directions, and what is along
-    others, in rounding.
+    By singular values, and not multiplied out: V and V^+ themselves would lose short directions to rounding.
     """
     _, values, axes = np.linalg.svd(np.sqrt(weights)[:, np.newaxis] * points, full_matrices=False)
     inside = values > _TOLERANCE * values[0]

@@ -1,4 +1,4 @@
-"""Near-optimal experimental designs with small support: where to look to learn every linear reward.
+"""Near G-optimal experimental designs with small support, for estimating every linear reward.
 
 A design is a probability vector π on actions x; with V(π) = Σ π(x) x xᵀ the leverage of an action is
 ‖x‖²_{V(π)⁻¹}, and g(π) the largest. Kiefer & Wolfowitz 1960: the least g is the dimension d. Todd 2016,
@@ -45,7 +45,7 @@ class Design:
     leverage
         g(π), the largest leverage of ALL given actions, computed afresh from ``weights``.
     dimension
-        Of the span of the actions; leverages are taken in it.
+        The dimension of the span of the actions; leverages are taken in it.
     """
 
     support: IntArray
@@ -73,7 +73,7 @@ def g_optimal_design(
     factor
         Above 1; small factors may need more actions than the bound allows.
     start
-        Where steps begin: at up to 2d extreme points (Kumar & Yildirim 2005), or at d actions of large volume; from
+        The first actions: up to 2d extreme points (Kumar & Yildirim 2005), or d actions of large volume; from
         there again at extreme points, where the design would have more actions than the bound.
 
     Raises
@@ -132,7 +132,7 @@ def _extreme_points(points: FloatArray, look: int, *, pivots: bool) -> tuple[Int
     k, d = points.shape
     ids = _looked_at(points, look)
     seen = points[ids]
-    rest = seen.copy()  # what is left of each action outside the span so far
+    rest = seen.copy()  # each action's part outside the span so far
     residual = np.einsum("ij,ij->i", rest, rest)
     smallest = _RANK_TOLERANCE**2 * float(residual.max())
     if not smallest > 0.0:

@@ -1,4 +1,4 @@
-"""What learners of linear bandits are built of, checked before anything is played or charged."""
+"""Checks of the parameters of linear bandit learners, before anything is played or charged."""
 
 from __future__ import annotations
 

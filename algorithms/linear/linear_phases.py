@@ -1,4 +1,4 @@
-"""Phases of distributed linear bandits: what is played, who reports, and the private mean of the reports."""
+"""Phases of distributed linear bandits: their plays, their reporting clients, and the private mean of reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAPER = "distributed linear bandits paper, "
 """The beginning of sources: Li, Zhou & Ji 2022."""
 
 SHUFFLED = Fraction(13, 10)
-"""How far shuffled noise, calibrated with fair bits, may exceed the central Gaussian's; checked numerically."""
+"""The largest ratio of shuffled noise, calibrated with fair bits, to the central Gaussian's; checked numerically."""
 
 _WHOLE = 1e-9  # 2^(alpha l) computed a little above a whole number is that number
 
@@ -38,7 +38,7 @@ def _cube(bound: float, size: int) -> Box:
 
 @functools.lru_cache(maxsize=256)  # phases, and runs, ask for the same ones again
 def calibrated_bits(epsilon: float, delta: float, clients: int, size: int) -> ShuffledMean:
-    """Return the protocol of so many clients with reports in [-1, 1]^size."""
+    """Return the protocol of `clients` clients with reports in [-1, 1]^size."""
     return ShuffledMean.calibrated(epsilon, delta, clients=clients, size=size, bound=1.0)
 
 
@@ -53,9 +53,9 @@ class Phase:
     support
         Ids of the actions played, ascending; shape (s,).
     counts
-        How often each is played; shape (s,).
+        The number of plays of each; shape (s,).
     clients
-        How many new clients report at its end; 0 in the last phase, to the horizon.
+        The number of new clients that report at its end; 0 in the last phase, to the horizon.
     bounds
         A report's coordinate is clipped to [-bounds, bounds] and divided by it; shape (s,).
     clipped
@@ -386,14 +386,14 @@ class LocalMean:
 class ShuffledReportMean:
     """Every client sends random bits; the server sees how many ones there are per coordinate.
 
-    The rounding to whole numbers uses public randomness: privacy holds whatever it is.
+    The rounding to whole numbers uses public randomness: privacy holds for any value of it.
 
     Parameters
     ----------
     gate, phase
-        What is reported, and where.
+        The gate, and the phase of the reports.
     protocol
-        Returns the protocol of so many clients with reports of so many coordinates.
+        Function that returns the protocol of so many clients with reports of so many coordinates.
     """
 
     def __init__(self, gate: Gate, phase: Phase, protocol: Callable[[int, int], ShuffledMean]) -> None:
@@ -410,7 +410,7 @@ class ShuffledReportMean:
     def add(self, reports: Private, clients: int = 1, at: int = 0) -> Communication:
         """Add clients' whole numbers to the sum that their bits will show."""
         protocol = self._protocols[at]
-        if self._uniform is None:  # else it was drawn for a client who was refused
+        if self._uniform is None:  # else it was drawn for a refused client
             self._uniform = self._gate.random.random((1, clients * protocol.size))
         encoded = reports.map(protocol.encoder(self._uniform))
         _add_reports(self._sums[at], encoded, clients, 0, protocol.mechanism, beside=self._sums)

@@ -1,4 +1,4 @@
-"""Playing linear bandits in phases: clients without replacement, regret at the end of every phase."""
+"""Play of linear bandits in phases: clients without replacement, regret at the end of every phase."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LinearLearner = PhasedElimination | StandardElimination
 BuildPhased = Callable[[Gate], LinearLearner]
 
 Worlds = Callable[[Sequence[int], FloatArray], Sequence[FloatArray]]
-"""Of the next clients' names and average rewards, (clients, s), what each has in all data sets of a coupled gate.
+"""Function of the next clients' names and average rewards (clients, s) to their averages on all coupled data sets.
 
 Shape (worlds, s), or (1, s) where it has the same in all."""
 
@@ -73,16 +73,16 @@ def play_linear(
     learner, gate
         A learner built on `gate`.
     problem
-        Draws the clients' rewards. If it has ``replacement``, each phase draws its clients among all, so the same
-        record may pay again and again.
+        The problem, which draws the clients' rewards. If it has ``replacement``, each phase draws its clients among
+        all, so the same record may pay again and again.
     environment
-        Where the problem's randomness comes from.
+        The source of the problem's randomness.
     together
-        Hand over many reports at once, under `Simulation`: who reports is of no account there.
+        True to hand over many reports at once, under `Simulation`, where no record is charged.
     rounds
-        The most that are played, by a learner that has no horizon: of the phase that they cut nobody reports.
+        The largest number of rounds of a learner without a horizon: clients of the phase that it cuts do not report.
     worlds
-        What clients have in the data sets of a coupled gate.
+        The clients' data in the data sets of a coupled gate.
     record_of
         The record's name of each client.
 
@@ -134,7 +134,7 @@ def _report(
 
 
 def _phases(learner: LinearLearner, rounds: int | None) -> Iterator[Phase]:
-    """Yield the phases that a learner plays, and the first plays of the one beyond so many rounds."""
+    """Yield the phases that a learner plays, and the first plays of the one beyond `rounds` rounds."""
     if rounds is None and getattr(learner, "told", 0) is None:
         raise ParameterError("rounds = None: must be given: the learner has no horizon")
     played = 0
@@ -212,11 +212,11 @@ def simulate_phases(
     Parameters
     ----------
     build
-        Makes a learner on a gate.
+        Function that makes a learner on a gate.
     problem
-        What is played.
+        The problem to play.
     runs
-        How many runs.
+        The number of runs.
     seed
         A non-negative integer.
     rounds
@@ -224,10 +224,10 @@ def simulate_phases(
     workers
         Worker processes (1 runs in this one), or an executor (`algorithms.blocks`).
     store
-        Where runs are stored as they come: the same call goes on after any stop, and one with more runs has these
+        The store of finished runs: the same call goes on after any stop, and one with more runs has these
         already.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Raises
     ------

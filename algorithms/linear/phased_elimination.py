@@ -1,4 +1,4 @@
-"""Phased elimination with reporting clients: estimates and exact widths, whatever the trust model."""
+"""Phased elimination with reporting clients: estimates and exact widths, in every trust model."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class PhasedElimination(Elimination[Phase]):
         report
             The client's averages.
         phase
-            What the client played, where reports may come late; by default the open phase.
+            The phase that the client played, where reports may come late; by default the open phase.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class PhasedElimination(Elimination[Phase]):
     def observe_many(self, reports: Private, clients: int) -> None:
         """Take the reports of the next clients of the open phase side by side, in `Phase.domain_of`.
 
-        Under `Simulation` only, where nobody pays; the same draws as one report at a time.
+        Under `Simulation` only, where no record pays; the same draws as one report at a time.
 
         Raises
         ------

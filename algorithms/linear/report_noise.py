@@ -1,4 +1,4 @@
-"""Who adds noise to the reports of a phase, under each trust model, whatever clients report."""
+"""The noise on a phase's reports in each trust model: added by the server, the clients, or a shuffler's bits."""
 
 from __future__ import annotations
 

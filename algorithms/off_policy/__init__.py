@@ -1,4 +1,4 @@
-"""Off-policy evaluation: what a learner would have earned on logged traffic."""
+"""Off-policy evaluation: the reward that a learner would have earned on logged traffic."""
 
 from algorithms.off_policy.estimates import Estimate, Estimator
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log

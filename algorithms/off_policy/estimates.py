@@ -1,4 +1,4 @@
-"""Estimates of what policies earn, from weighted events, with intervals that hold for learners that adapt."""
+"""Off-policy estimates of a policy's reward from weighted events, with intervals valid for adaptive learners."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray, IntArray
 
 Estimator = Literal["replay", "ips", "snips"]
-"""What estimators are called: the replayer, inverse propensities, and those normalised by their sum."""
+"""The estimators' names: the replayer, inverse propensities, and those normalised by their sum."""
 
 _RATES = tuple(2.0**-j for j in range(1, 17))
 
@@ -27,10 +27,10 @@ class Estimate:
     value
         The estimate.
     standard_error
-        The root of its estimated variance; NaN of fewer than two events. Of several runs it is from how they differ,
-        and counts that a learner may take another path; of one run it cannot: it is given what the learner played.
+        The root of its estimated variance; NaN for fewer than two events. From several runs it includes the variation
+        of the learner's path; from one run it is conditional on the learner's actions.
     interval
-        Both ends of a confidence interval (`_bernstein_interval`) for what the policies in force earn, on the paths
+        Both ends of a confidence interval (`_bernstein_interval`) for the reward of the policies in force, on the paths
         that the runs took; None where none is proved.
     effective_sample_size
         ``(sum w)^2 / sum w^2`` of the events' weights: as many events of equal weight would say as much.
@@ -61,13 +61,13 @@ def inverse_propensity(
     Parameters
     ----------
     weights, rewards
-        Of every event.
+        The weight and the reward of every event.
     largest
         A bound on weights, known without the rewards.
     error
-        How often the interval may miss.
+        The probability with which the interval may miss.
     runs
-        Of several runs, the number of each event's.
+        For several runs, the run number of each event.
     """
     weighted = weights * rewards
     low, high = _bernstein_interval(weighted, largest, error)
@@ -89,7 +89,7 @@ def self_normalised(weights: FloatArray, rewards: FloatArray, runs: IntArray | N
     spread = _between((weights * (rewards - value))[some], total, None if runs is None else runs[some])
     if spread is None:
         squares = float((weights**2 * (rewards - value) ** 2).sum())
-        several = np.count_nonzero(some) > 1  # of one event the reward is the mean, whatever its spread
+        several = np.count_nonzero(some) > 1  # the mean of one event is its reward, without a spread
         spread = math.sqrt(squares) / total if several else math.nan
     return Estimate("snips", value, spread, None, _effective_size(weights))
 
@@ -109,7 +109,7 @@ def _bernstein_interval(values: FloatArray, largest: float, error: float) -> tup
     largest
         A bound that does not depend on the values.
     error
-        How often the interval may miss.
+        The probability with which the interval may miss.
     """
     if not values.size:
         return 0.0, largest

@@ -1,4 +1,4 @@
-"""Logs of K-armed bandits: which action was taken, with what probability, and what it earned."""
+"""Logs of K-armed bandits: actions, the probabilities with which they were taken, and rewards."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class LoggedBandit:
     actions
         The action of each event, from 0 on; (events,).
     rewards
-        What it earned, in [0, 1]; (events,).
+        The reward of the action, in [0, 1]; (events,).
     propensities
         The probability with which the logging policy took this action in this event; (events,).
     names
-        What actions 0, 1, ... are called; each is taken in at least one event.
+        The names of actions 0, 1, ...; each is taken in at least one event.
 
     Raises
     ------
@@ -97,13 +97,13 @@ def read_log(file: str | Path, *, position: int | None = None) -> LoggedBandit:
     file
         The file, with a line of column names.
     position
-        Of the Open Bandit Dataset: events at this position only. Without it, the position is a context that the
+        For the Open Bandit Dataset, the position of the events to read. Without it, the position is a context that the
         learner does not see.
 
     Raises
     ------
     ProblemError
-        If a column is missing (without propensities nothing can be said of another policy), or as `LoggedBandit`;
+        If a column is missing (without propensities no other policy can be evaluated), or as `LoggedBandit`;
         lines are named.
     OSError
         If the file cannot be read.

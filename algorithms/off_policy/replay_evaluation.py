@@ -1,7 +1,7 @@
-"""Replays of learners on logs: what the learner would have earned on the traffic that another policy served.
+"""Replay evaluation of learners on logs: the reward that they would have earned on another policy's traffic.
 
 **The replay.** Event t of the log has an action a_t, which the logging policy took with probability p_t, and its
-reward. The learner's action of the round is held against it; if they agree, the event is the learner's round with
+reward. The learner's action of the round is compared with it; if they agree, the event is the learner's round with
 probability ``c / p_t``, c the least propensity; else the event is passed over. (Where all actions were taken alike
 this is the replayer of Li, Chu, Langford & Wang 2011, "Unbiased offline evaluation of contextual-bandit-based news
 article recommendation algorithms"; with rejections that of Dudik, Erhan, Langford & Li 2012, "Sample-efficient
@@ -11,17 +11,18 @@ nonstationary policy evaluation for contextual bandits".)
 probability of a_t given its context, c fixed in advance and at most every propensity. Then the learner's rounds have
 exactly the law of rounds played live, and how many events a round takes is independent of them.
 
-*Proof.* Whatever was before, an event with context x and reward r is the round of an action a with probability
+*Proof.* Given any past, an event with context x and reward r is the round of an action a with probability
 ``P(x) P(a_t = a | x) (c / P(a_t = a | x)) P(r | x, a) = c P(x) P(r | x, a)``: all of that but c is the law of a live
-round, and the waiting time is geometric with parameter c whatever the action is. QED
+round, and the waiting time is geometric with parameter c for every action. QED
 
-So the mean reward of the rounds (`replay`) estimates without bias what the learner earns. `ips` weights every event
+So the mean reward of the rounds (`replay`) estimates the learner's mean reward without bias. `ips` weights every event
 read, accepted or not, by ``1 / p_t`` if the action of the round agrees, and 0 if not: given the past, its mean is the
 value of the policy in force, so that it estimates their mean over the events; `snips` divides by the weights in place
 of the events. (c is read off the log here: an action that is taken more seldom than any logged one was in its context
 is as if it did not exist.) Several runs share the events of one log among them at random, no event twice, so they are
-independent, and standard errors are from how they differ. One run cannot tell what path the learner would take another
-time: standard errors of one, and intervals of any number, are for what the policies in force earn, given the path.
+independent, and standard errors are from how they differ. One run does not show the other paths that the learner could
+take: standard errors of one run, and intervals of any number, are for the mean reward of the policies in force, given
+the path.
 
 The estimates are computed from raw logs: they are not private.
 """
@@ -52,7 +53,7 @@ class Evaluation:
     Attributes
     ----------
     estimates
-        By each estimator.
+        The estimates by each estimator.
     played
         The rounds of each run; (runs,). Fewer than the horizon where the log ended.
     read
@@ -90,7 +91,7 @@ def evaluate(
     Parameters
     ----------
     build
-        Makes a learner of the log's structure on a gate.
+        Function that makes a learner of the log's structure on a gate.
     log
         The logged events.
     horizon
@@ -98,7 +99,7 @@ def evaluate(
     runs
         The number of independent runs that share the log.
     seed
-        Of the shares, the rejections and the learner; a non-negative integer.
+        The seed of the shares, the rejections and the learner; a non-negative integer.
     delay
         The number of further rounds after which a round's reward reaches the learner.
     error
@@ -106,7 +107,7 @@ def evaluate(
     checkpoints
         The number of rounds at which the curve is stored.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Raises
     ------

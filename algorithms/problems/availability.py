@@ -1,4 +1,4 @@
-"""Arms that come and go: the oracle's answer among super arms whose arms are all there.
+"""Availability of arms: the oracle's answer among super arms that consist of available arms.
 
 The oracles of sets of K arms, ranked lists and matroids go by the order of weights. So where an arm that is not there
 has a weight below all others, it is taken only if nothing else completes the super arm: never, if there is a super arm
@@ -26,7 +26,7 @@ def available_arms(structure: SuperArms | RankedLists, available: Iterable[int])
     Parameters
     ----------
     structure
-        What is played.
+        The structure to play on.
     available
         The arms that are there, in any order.
 

@@ -77,7 +77,7 @@ class Cascade(BernoulliProblem):
     def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:
         """Draw the clicks of `rounds` users per position, ``(lanes, positions)``.
 
-        Of the users who examine position k a ``Bin(., w(a_k))`` number clicks, and the others go on: the
+        Of the users that examine position k a ``Bin(., w(a_k))`` number clicks, and the others go on: the
         histogram is multinomial.
         """
         attraction = lookup(self.means, super_arm)

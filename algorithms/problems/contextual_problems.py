@@ -1,4 +1,4 @@
-"""Contextual linear bandits by name: what `algorithms.catalogue.contextual_entries`'s learners play."""
+"""Contextual linear bandits by name, for the learners of `algorithms.catalogue.contextual_entries`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disjoint paths: with identical outcomes on a path, a local lower bound has the square of K."""
+"""Disjoint paths with identical outcomes on a path: the instance of a local lower bound that grows as K²."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experts: one of them counts in a round, and the outcomes of all are seen."""
+"""Experts: one of them is followed in a round, and the outcomes of all are observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An oracle that fails now and then: the (alpha, beta) oracle of the theory with beta below 1."""
+"""An (α, β) oracle with β below 1: it fails on a share of all weights, which a hash decides."""
 
 from __future__ import annotations
 

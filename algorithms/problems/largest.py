@@ -1,4 +1,4 @@
-"""The K largest of each row, ties by the lowest id: the oracle of lists, top-K sets and uniform matroids.
+"""The K largest numbers of each row, ties by the lowest id: the oracle of lists, top-K sets and uniform matroids.
 
 For few lanes a stable sort of each row is fastest. For many lanes, K sweeps over all rows (take each row's
 first maximum, strike it out) are: at 20 arms and K = 4 they cost half of a stable sort, and unlike a

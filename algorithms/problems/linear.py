@@ -23,7 +23,7 @@ from mechanisms.parameters import ParameterError, finite_nonnegative, whole_numb
 Rewards = Literal["gaussian", "signs"]
 
 LONGEST_UNIT = 1.0 + 1e-9
-"""The length that a vector of length 1 may have in floating point."""
+"""The largest computed length of a vector of length 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class LinearBandit:
     sigma
         Sub-Gaussian parameter of <xi_u, x> / |x|, nonnegative.
     population
-        How many clients there are.
+        The number of clients.
     rewards
         ``"gaussian"``: xi_u ~ N(0, sigma² I), noise N(0, 1), unbounded. ``"signs"``: rewards are +1 or -1 with mean
         <theta_u, x>, and xi_u is uniform in the ball of radius sigma √(d + 2) (whose marginals have variance proxy

@@ -1,4 +1,4 @@
-"""Contextual linear bandits to play on: actions drawn anew in every round."""
+"""Contextual linear bandits with action sets that are drawn anew in every round."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LinearContexts:
     parameter
         theta*, (d,), of norm at most 1.
     actions
-        How many are offered.
+        The number of offered actions.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Linear bandits by name: `LinearBandit` instances, which `algorithms.catalogue.linear_entries`'s learners play."""
+"""Linear bandits by name: `LinearBandit` instances for the learners of `algorithms.catalogue.linear_entries`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ linear_problems: dict[str, ProblemEntry[LinearBandit]] = {
             Parameter(
                 "sigma", "float", 0.1, 0, 10, "sub-Gaussian parameter of clients' deviations from theta*"
             ),
-            Parameter("population", "int", 100_000, 1, 100_000_000, "how many clients there are, |U|"),
+            Parameter("population", "int", 100_000, 1, 100_000_000, "the number of clients, |U|"),
             Parameter(
                 "replacement",
                 "str",

@@ -1,4 +1,4 @@
-"""Semi-bandits whose users are drawn from a log: the outcomes of one user's arms belong together."""
+"""Semi-bandits with users drawn from a log: the outcomes of one user's arms belong together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LoggedUsers(SemiBandit):
     outcomes
         Zeros and ones, one row for each user, one column for each base arm.
     names
-        What the base arms are called; empty if nobody says.
+        The names of the base arms; empty if unknown.
 
     Raises
     ------

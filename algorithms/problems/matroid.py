@@ -16,7 +16,7 @@ from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-MatroidState = npt.NDArray[Any]  # what a matroid remembers of one set per lane; leading axis: lanes
+MatroidState = npt.NDArray[Any]  # a matroid's state for one set per lane; leading axis: lanes
 
 _LARGEST_TABLE = 12  # elements: up to 2**12 sets are kept in a table
 _MOST_BASES = 2_000_000

@@ -1,7 +1,7 @@
-"""Movies to recommend: the MovieLens 1M setting of the matroid bandits paper, from files that the user supplies.
+"""Movie recommendation: the MovieLens 1M setting of the matroid bandits paper, from files that the user supplies.
 
-GroupLens does not allow the data to be passed on. Who has the archive ``ml-1m.zip`` (Harper & Konstan 2015, "The
-MovieLens Datasets", https://grouplens.org/datasets/movielens/1m/) unpacks it and names the folder. Read are
+GroupLens does not allow the data to be passed on. Users with a copy of the archive ``ml-1m.zip`` (Harper & Konstan
+2015, "The MovieLens Datasets", https://grouplens.org/datasets/movielens/1m/) unpack it and name the folder. Read are
 ``ratings.dat``, lines ``user::movie::rating::timestamp``, and ``movies.dat``, lines ``movie::title::genre|genre|...``,
 both in Latin-1.
 
@@ -31,7 +31,7 @@ def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
     folder
         The unpacked archive, with ``ratings.dat`` and ``movies.dat``.
     movies
-        How many of the movies with most ratings are base arms (the lowest id first among equals). Arms are in the
+        The number of movies with most ratings that are base arms (the lowest id first among equals). Arms are in the
         order of the movies' ids: in that of popularity a learner that breaks ties by the lowest arm would know
         the best basis from the start.
 

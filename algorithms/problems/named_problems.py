@@ -1,4 +1,4 @@
-"""Every problem by name, with its parameters: what ``list`` shows and ``--set key=value`` changes."""
+"""The catalogue of problems by name, with the settings that ``list`` shows and ``--set key=value`` changes."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class ProblemEntry(Generic[_Built]):
     Attributes
     ----------
     name, summary
-        What it is called, and one line on what it is.
+        Its name, and a description in one line.
     family
-        Which learners run on it: ``"semi-bandit"``, ``"matroid"`` (a semi-bandit whose super arms are
+        The family of learners that run on it: ``"semi-bandit"``, ``"matroid"`` (a semi-bandit whose super arms are
         bases), ``"cascade"``, ``"experts"``, ``"linear"`` or ``"contextual"``.
     parameters
         Its settings, with defaults.

@@ -1,4 +1,4 @@
-"""A problem from real logs: the Open Bandit Dataset, what it measures and what is assumed on top.
+"""The Open Bandit Dataset as a problem: its measured click rates, and the assumptions on top of them.
 
 The data
 --------
@@ -24,8 +24,8 @@ items uniformly at random (``obp/dataset/obd/random/all/all.csv``, 10,000 displa
         for item, position in sorted(displays):
             print(item, position, displays[item, position], clicks[item, position], sep=",", file=counts)
 
-What is real, and what is not
------------------------------
+Real data and assumptions
+-------------------------
 Real: the number of items and positions, and the click rates, which no choice of ours shaped because the
 logging policy was uniform. They are low (13 of 3322, 14 of 3412 and 11 of 3266 displays at positions 1, 2
 and 3) and measured coarsely: an item was displayed 96 to 160 times, 51 of the 80 were never clicked, and

@@ -1,4 +1,4 @@
-"""What a learner or an oracle of a user's own chose to play: super arms, of arms that are there."""
+"""Checks of super arms chosen by a user's own learner or oracle."""
 
 from __future__ import annotations
 

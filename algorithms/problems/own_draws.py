@@ -1,4 +1,4 @@
-"""Problems of a user's own: which they are, and that what they draw is in bounds."""
+"""Checks of the data that a user's own problem draws: shapes and ranges."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def checked_outcomes(problem: object, drawn: FloatArray, most: npt.ArrayLike = 1
     Raises
     ------
     ProblemError
-        If a user's own problem drew one outside [0, `most`]: what a round can cost, and so every limit on regret, would
-        be another.
+        If a user's own problem drew one outside [0, `most`]: the largest cost of a round, and so every limit on regret,
+        would be another.
     """
     if is_own(problem):
         largest = np.broadcast_to(np.asarray(most, dtype=np.float64).reshape(-1, 1), drawn.shape)

@@ -1,4 +1,4 @@
-"""What a learner is run on: a structure, and the law of the records."""
+"""The interface of problems: a structure to play on, and the law of the records."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mechanisms.arrays import FloatArray, IntArray
 class Problem(Protocol):
     """A stochastic environment: records are independent from round to round and identically distributed.
 
-    One record is all private data of one round: the outcome of every base arm, of which the learner sees what
-    `feedback` leaves for the super arm it played.
+    One record is all private data of one round: the outcome of every base arm, of which the learner sees the part that
+    `feedback` returns for the super arm played.
     """
 
     @property
@@ -67,7 +67,7 @@ class Problem(Protocol):
     def draw_feedback(self, super_arm: IntArray, randomness: Randomness) -> FloatArray:
         """Draw feedback ``(lanes, size)`` with the law of ``feedback(draw_records(...), super_arm)``.
 
-        Only what is observed is drawn, so the numbers themselves differ from those.
+        Only observed outcomes are drawn, so the numbers themselves differ from those.
         """
 
     def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:
@@ -78,9 +78,9 @@ class Problem(Protocol):
         super_arm
             Shape ``(lanes, size)``.
         rounds
-            How many rounds of each lane, at least 0; shape ``(lanes,)``. The cost does not grow with it.
+            The number of rounds of each lane, at least 0; shape ``(lanes,)``. The cost does not grow with it.
         randomness
-            Where the draws come from.
+            The source of the draws.
         """
 
     def expected_reward(self, super_arm: IntArray) -> FloatArray:
@@ -95,7 +95,7 @@ class BernoulliProblem:
     structure
         The super arms and their oracle.
     means
-        Of the outcomes, shape (arms,).
+        The means of the outcomes, shape (arms,).
     """
 
     structure: SuperArms

@@ -1,4 +1,4 @@
-"""What is wrong with a problem, said before anything runs."""
+"""Errors and checks of a problem's parameters, raised before anything is played."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from typing import Literal
 from algorithms.problems.problem_errors import SettingError
 
 Value = int | float | str
-"""What a parameter of a problem or a learner may be set to."""
+"""The value of a setting of a problem or a learner."""
 
-_SHORT = 80  # characters of a list of names that is said whole
+_SHORT = 80  # characters of a list of names that is shown in full
 _LONGEST = 40  # characters of a name that are shown
 
 
@@ -117,7 +117,7 @@ def check_shared(settings: Iterable[str], takers: Mapping[str, Iterable[Paramete
     Raises
     ------
     SettingError
-        Suggesting the closest known key, and listing what each of them takes.
+        If there is one; the message suggests the closest known key, and lists the keys of each.
     """
     known = {taker: [parameter.name for parameter in parameters] for taker, parameters in takers.items()}
     every = [name for names in known.values() for name in names]

@@ -18,8 +18,8 @@ class PublicArms(Structure):
 
     The arms ``0 .. K - 2`` are public, ``K - 1 .. m - K - 1`` private, and the last K are the super arm by itself.
     The reward is the sum of the means. The oracle is exact; ties go to the first private arm. The structure of Chen
-    et al. 2020, Theorem 9, the names of its arms included: what is public about them is only that every super arm but
-    one holds them.
+    et al. 2020, Theorem 9, the names of its arms included: they are *public* only in that every super arm but one holds
+    them.
 
     Raises
     ------

@@ -112,7 +112,7 @@ class ShortestPath(Structure):
         lanes = weights.shape[0]
         gain = np.empty((lanes, self.arms + 1))
         np.subtract(weights, 1.0, out=gain[:, : self.arms])
-        gain[:, -1] = -np.inf  # what padding (-1) reads: never taken
+        gain[:, -1] = -np.inf  # read by padding (-1), never taken
         value = np.zeros((lanes, len(self._vertices)))
         taken = np.full((lanes, len(self._vertices)), -1, dtype=np.int64)
         for stage in self._stages:

@@ -1,4 +1,4 @@
-"""What a learner may play: a family of super arms and an oracle that picks the best one for given weights."""
+"""The interface of structures: a family of super arms, and an oracle for the best one under given weights."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ def check_super_arms(answers: Any, lanes: int, structure: Any, name: str) -> Int
     answers
         Super arms, one a lane, of an oracle or a list.
     lanes
-        How many were asked for.
+        The number of lanes that were asked for.
     structure
-        Whose arms and size they are to have.
+        The structure with their arms and size.
     name
-        Whose answers they are, for errors.
+        The source of the answers, for errors.
 
     Raises
     ------
@@ -138,5 +138,5 @@ def check_super_arms(answers: Any, lanes: int, structure: Any, name: str) -> Int
         )
     wrong = ((found[:, 1:] >= 0) & (found[:, :-1] < 0)).any(axis=1)
     if wrong.any():
-        raise ProblemError(f"{name} returned {found[wrong][0].tolist()}; padding must stand at the end")
+        raise ProblemError(f"{name} returned {found[wrong][0].tolist()}; padding must be at the end")
     return found

@@ -1,4 +1,4 @@
-"""Made-up movies in the shape of MovieLens-1M, for those who have no copy: nothing about a real movie is in them."""
+"""Synthetic movie ratings in the shape of MovieLens 1M, for users without a copy; no real movie is in them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def synthetic_movies(movies: int, users: int, instance: int) -> LoggedUsers:
     Parameters
     ----------
     movies
-        How many, at least 17.
+        The number of movies, at least 17.
     users
-        How many rows the log has.
+        The number of rows of the log.
     instance
         The seed.
     """

@@ -1,4 +1,4 @@
-"""Algorithms exactly as their papers print them, including what is wrong with their claims.
+"""Algorithms exactly as their papers print them, including errors in their claims.
 
 Nothing here is certified; `algorithms` has the repaired learner of the same name.
 """

@@ -64,7 +64,7 @@ class AdaPKLUCB(HeldBatchLearner):
     structure
         The arms.
     gate
-        Where feedback comes from: a number in [0, 1] for the arm played.
+        The gate of the feedback: a number in [0, 1] for the arm played.
     epsilon
         The claimed privacy of one round's outcome.
     alpha

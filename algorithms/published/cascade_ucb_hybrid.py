@@ -37,7 +37,7 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
     structure
         The ranked lists: L items, K positions.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The claimed privacy of one round.
     horizon

@@ -4,8 +4,8 @@ Verdict on Theorems 3, 5 and 8: **false for every epsilon and every delta < 1**.
 numbers, so their number gives the click position away; and w_0 is sent raw. The certified `CascadeUCBRR` sends one
 symbol.
 
-The paper's experiments multiply the noise by 0.01 and leave the rest as it is: that is ``noise_multiplier``, and
-what it does to privacy is in the mechanism, where the accountant sees it.
+The paper's experiments multiply the noise by 0.01 and leave the rest as it is: that is ``noise_multiplier``. The
+mechanism has the smaller noise, so the accountant charges for its true privacy loss.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class CascadeUCBLDPLaplace(_PrintedCascade):
     structure
         The ranked lists: L items, K positions.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The claimed privacy of one user's message.
     noise_multiplier
-        What the noise is multiplied by, the radius not: 1 as printed, 0.01 in the paper's experiments.
+        The factor on the noise, not on the radius: 1 as printed, 0.01 in the paper's experiments.
     """
 
     name = "published/cascade-ucb-ldp-laplace"

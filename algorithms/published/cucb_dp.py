@@ -3,7 +3,7 @@
 Verdict on Theorem 7 (epsilon-differential privacy): **holds with slack**. A record lies in ``floor(log2 T) + 1`` nodes
 with noise ``Lap(2 K ln T / epsilon)``, so all nodes together lose exactly ``(floor(log2 T) + 1) / (2 ln T)`` times
 epsilon: 0.738 epsilon at T = 10^5. At T = 2 and T = 4 that is more than epsilon (1.443 and 1.082 times), and at T = 1
-there is no noise at all; what saves the theorem's own view there, the actions, is that the node of round T comes
+there is no noise at all; the claim's own view, the actions, stays private there only because the node of round T comes
 too late for any of them. The radius is valid for T >= 10, but for a probability of 3 m / T^2, and so wide that nothing
 is learnt within 10^5 rounds.
 
@@ -95,7 +95,7 @@ class CUCBDP(_PrintedTreeLearner):
     structure
         The super arms; K is the size of the largest.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The claimed privacy of one round.
     horizon

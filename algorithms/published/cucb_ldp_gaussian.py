@@ -30,11 +30,11 @@ class CUCBLDPGaussian(StartsRaw[SuperArms]):
     structure
         The super arms.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon, delta
         The claimed privacy of one user's message.
     noise_multiplier
-        What the noise is multiplied by, the radius not: 1 as printed, 0.01 in the paper's experiments.
+        The factor on the noise, not on the radius: 1 as printed, 0.01 in the paper's experiments.
     """
 
     name = "published/cucb-ldp-gaussian"

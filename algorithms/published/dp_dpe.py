@@ -37,7 +37,7 @@ _CLIPPING = Parameter(
     meaning="clip reports to [-B, B]; no: as in the paper, which assumes that they lie there",
     choices=("yes", "no"),
 )
-_FIXED = Parameter("fixed_clients", "int", 155, 1, None, "how many clients report in every phase, U")
+_FIXED = Parameter("fixed_clients", "int", 155, 1, None, "clients that report in every phase, U")
 
 
 class _PrintedWidth(ExploresToTheEnd[Phase], PhasedElimination):
@@ -91,7 +91,7 @@ class DPEFixedU(DPE):
 
     def __init__(self, actions: npt.ArrayLike, gate: Gate, **settings: Unpack[PhasedSettings]) -> None:
         if settings.get("fixed_clients") is None:
-            raise ParameterError("fixed_clients: must be given, how many clients report in every phase")
+            raise ParameterError("fixed_clients: must be given, the number of reports in every phase")
         super().__init__(actions, gate, **settings)
 
 

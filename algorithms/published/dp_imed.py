@@ -36,7 +36,7 @@ _GROWTH = Parameter(
     0.1,
     1e-3,
     1.0,
-    "by which share of what was released an arm's data grow with its next batch",
+    "the size of an arm's next batch, as a share of its outcomes released before",
 )
 
 
@@ -48,11 +48,11 @@ class DPIMED(HeldBatchLearner):
     structure
         The arms.
     gate
-        Where feedback comes from: a number in [0, 1] for the arm played.
+        The gate of the feedback: a number in [0, 1] for the arm played.
     epsilon
         The claimed privacy of one round's outcome.
     growth
-        By which share of what was released an arm's data grow with its next batch, in (0, 1].
+        The size of an arm's next batch, as a share of its outcomes released before, in (0, 1].
 
     Raises
     ------

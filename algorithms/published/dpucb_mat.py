@@ -85,7 +85,7 @@ class DPUCBMat(_PrintedMatroidLearner):
     structure
         A matroid with L elements and rank K.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The claimed privacy.
     initial_records

@@ -1,4 +1,4 @@
-"""Phased elimination as printed: one width for all, and it explores to the horizon, which cuts its last phase."""
+"""Phased elimination as printed: one width for all actions, and exploration until the horizon cuts the last phase."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class LazyDPTS(StructuredLearner[Arms]):
     structure
         The arms.
     gate
-        Where feedback comes from: a number in [0, 1] for the arm played.
+        The gate of the feedback: a number in [0, 1] for the arm played.
     epsilon
         The claimed privacy of one round's outcome.
     """

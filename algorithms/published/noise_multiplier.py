@@ -1,4 +1,4 @@
-"""The factor that published experiments put on their noise."""
+"""The noise multiplier of published experiments, which scales their noise."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ NOISE_MULTIPLIER = Parameter(
     "float",
     1.0,
     low=1e-9,
-    meaning="what the noise is multiplied by (the paper's experiments: 0.01)",
+    meaning="the factor on the noise (the paper's experiments: 0.01)",
 )

@@ -16,7 +16,7 @@ V^-1 u~`` and
 sigma is 1, as rewards are in [-1, 1], and alpha is 1/n, as in the authors' experiments. The sum's corner of y^2 is
 left out: no action depends on it, and it does not change how far one record moves a node.
 
-Sources. m, L~, s, beta and the theorem are those of the authors' manuscript, whose TeX stands in the first author's
+Sources. m, L~, s, beta and the theorem are those of the authors' manuscript, whose TeX is in the first author's
 repository beside the code of the paper's experiments. The manuscript at hand is earlier than the paper: it has
 ``Upsilon + 1``, 1 and ``2 Upsilon + 1`` for the shift, rho_min and rho_max, and ``n / alpha`` in Upsilon. The numbers
 above are those of the later code, and of a second public implementation, made after the paper, which agree. Elsewhere
@@ -28,15 +28,15 @@ section 4.1 (Wishart), is not here.
 Verdict (joint (epsilon, delta)-differential privacy): **holds, with much slack**. Symmetric, a node's noise has
 standard deviation ``sqrt(2) s`` in every direction of the Frobenius norm, and two records are ``sqrt(2) L~^2`` apart,
 so that m nodes are mu-Gaussian DP with ``mu = epsilon / (4 ln(4 / delta))`` exactly (and a record is in ``floor(log2 n)
-+ 1`` of them at most). At epsilon = 1 and delta = 1e-5, mu is 0.019, where 0.27 would do: the noise is 14 times what
-the claim needs. Only for an epsilon that nobody would claim the releases lose more: from 399 on at delta = 0.1, from
-4,886 on at delta = 1e-5. `DPLinUCB` takes its place.
++ 1`` of them at most). At epsilon = 1 and delta = 1e-5, mu is 0.019, where 0.27 would do: the noise is 14 times as
+large as the claim needs. Only for absurdly large claims do the releases lose more: for epsilon from 399 on at delta =
+0.1, from 4,886 on at delta = 1e-5. `DPLinUCB` takes its place.
 
 The regret bound (Theorem 5), with probability ``1 - alpha`` at least ``sqrt(8 n) (sigma (2 ln(2/alpha) + d
 ln(rho_max/rho_min + n / (d rho_min))) + (S sqrt(rho_max) + gamma) sqrt(d ln(1 + n / (d rho_min))))``. It is below 2 n,
-what no learner exceeds, from 25 million rounds on at d = 4, epsilon = 1 and delta = 1e-5.
+the largest possible regret, from 25 million rounds on at d = 4, epsilon = 1 and delta = 1e-5.
 That the widths hold is proved for the numbers above, with probability ``1 - 2 / n``, in
-`algorithms.theory.contextual_regret`, with a bound that runs tell.
+`algorithms.theory.contextual_regret`, with a bound that is computed from runs.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.domains.regression_moments import MOST_WEIGHT
 
 SQUARED_NORM = 2.0
-"""L~^2: of actions in the unit ball with their rewards in [-1, 1]."""
+"""L~^2, the squared norm of an action in the unit ball with its reward in [-1, 1]."""
 _REWARD_NOISE = 1.0  # sigma
 
 
@@ -104,7 +104,7 @@ class TreeLinUCBGaussian(ContextualLearner):
     features
         d, the length of an action's vector.
     gate
-        Where rounds' moments come from.
+        The gate of the rounds' moments.
     epsilon, delta
         The claimed privacy of one round.
     horizon

@@ -1,4 +1,4 @@
-"""K-armed bandits that play one arm's batch after the other's."""
+"""K-armed bandits that play in batches, one arm's batch after the other's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HeldBatchLearner(StructuredLearner[Arms]):
 
     family = "bandit"
     batches: DoublingBatches
-    """What is released of each arm; to be made by the class."""
+    """The released batches of each arm; a subclass makes them."""
 
     def __init__(self, structure: Arms, gate: Gate) -> None:
         super().__init__(structure, gate)

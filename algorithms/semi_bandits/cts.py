@@ -27,7 +27,7 @@ class CTS(StructuredLearner[SuperArms]):
     structure
         A matroid.
     gate
-        Where feedback and the posterior samples' randomness come from.
+        The gate of the feedback and of the posterior samples' randomness.
     """
 
     name = "cts"

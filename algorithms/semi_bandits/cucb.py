@@ -25,7 +25,7 @@ class CUCB(MeansLearner[SuperArms]):
     structure
         The super arms and their (alpha, beta)-oracle.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     """
 
     name = "cucb"

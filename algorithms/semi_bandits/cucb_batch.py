@@ -33,7 +33,7 @@ from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 UNKNOWN_HORIZON = 100_000
-"""T of the number of arms that are fed, where it is not known."""
+"""The horizon T that sets the number of fed arms where none is known."""
 
 
 class LevelFreeLearner(HorizonLearner[StructureType]):
@@ -46,18 +46,18 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
     noise
         The law of the noise on a batch's sum.
     few
-        How many arms a round feeds, at most.
+        The number of arms a round feeds, at most.
     """
 
     family: ClassVar[Family] = "semi-bandit"
     needs_horizon = ""
     needs_all_arms = ""
     growth: ClassVar[float] = 0.1
-    """By which share of what was released an arm's data grow with its next batch, at least."""
+    """The least size of an arm's next batch, as a share of its outcomes released before."""
     falling: ClassVar[float] = 1.5
-    """After j releases by ``falling / j``, if that is more."""
+    """After j releases the share is ``falling / j``, if that is more."""
     uncounted: ClassVar[float] = UNCOUNTED
-    """c of the indices."""
+    """The constant c of the indices (`algorithms.estimates.level_free`)."""
     batches: GrowingBatches
     """The growing batches of each arm that are released; a class makes its own."""
 
@@ -155,7 +155,7 @@ class CUCBBatch(_HeldBatches[SuperArms]):
     ``q = min(K, ceil(epsilon / 4))`` arms of a round are fed, with ``Lap(q / epsilon)`` on every batch: as many as
     leave the noise a scale of about 1/4, on sets and bases of a matroid, where one arm can be exchanged for another.
     Elsewhere an arm is played with others, and ``q = min(K, ceil(epsilon T^(2/5) / 36))``: the longer a run, the less a
-    batch's noise counts beside what its outcomes say. (Without a horizon q is that of T = 100,000.) Which arms are fed
+    batch's noise counts beside its outcomes. (Without a horizon q is that of T = 100,000.) Which arms are fed
     follows from public counts; a record feeds q batches: exactly epsilon. The rules for q are measured. The regret
     theorems, one for sets and bases and one for all structures else, hold for any q.
 
@@ -164,7 +164,7 @@ class CUCBBatch(_HeldBatches[SuperArms]):
     structure
         The super arms; K is the size of the largest.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The privacy of one round's outcome vector, in the view of everything released.
     horizon
@@ -232,7 +232,7 @@ class CUCBKL(_HeldBatches[SuperArms]):
     structure
         The super arms.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     """
 
     name = "cucb-kl"

@@ -32,7 +32,7 @@ class MessageMeanLearner(AnytimeLearner[SuperArms], abc.ABC):
     structure, gate
         As for `AnytimeLearner`.
     randomizer
-        The mechanism that adds noise to what a user sends.
+        The mechanism that adds noise to a user's message.
     horizon
         The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
@@ -105,7 +105,7 @@ class CUCBLDP1(_PrintedMessages):
     structure
         The super arms; K is the size of the largest.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The privacy of one user's message.
     horizon

@@ -47,7 +47,7 @@ class CUCBLDPBit(MessageLearner[SuperArms], LevelFreeLearner[SuperArms]):
     structure
         The super arms.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon
         The privacy of one user's message.
     horizon

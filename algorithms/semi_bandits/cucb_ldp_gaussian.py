@@ -28,7 +28,7 @@ class CUCBLDPGaussian(MessageMeanLearner):
     structure
         The super arms; K is the size of the largest.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     epsilon, delta
         The privacy of one user's message; delta in (0, 1).
     horizon

@@ -34,7 +34,7 @@ class DPBandit(CUCBBatch):
     structure
         The arms.
     gate
-        Where feedback comes from: a number in [0, 1] for the arm played.
+        The gate of the feedback: a number in [0, 1] for the arm played.
     epsilon
         The privacy of one round's outcome, in the view of everything released.
     horizon
@@ -93,7 +93,7 @@ class DPBanditShuffle(BatchLearner[Arms]):
     """K arms under shuffled differential privacy: exactly (epsilon, delta) for every user, and no server is trusted.
 
     A batch's users round their outcome in [0, 1] to a bit with its probability, in public randomness, and send it as g
-    ones among random bits. What the shuffler leaves has the noise of `DPBanditGaussian` and a tenth more, at most: so
+    ones among random bits. The shuffled counts have the noise of `DPBanditGaussian` and a tenth more, at most: so
     has the first batch, ``f = sigma sqrt(2 ln T)``, and privacy costs nothing in the limit of large T.
 
     How many bits a message has follows from the batch's length and the claim: some tens for the first, and about ``2
@@ -142,7 +142,7 @@ class DPBanditShuffle(BatchLearner[Arms]):
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Round the outcome to a bit, and put it in its arm's batch."""
-        if self._uniform is None:  # else it was drawn for a user who was refused
+        if self._uniform is None:  # else it was drawn for a refused user
             self._uniform = self.gate.random.random((self.gate.lanes, 1))
         super().learn(action, feedback.map(RandomRounding(0.0, 1.0, self._uniform, 0, 1)))
         self._uniform = None

@@ -2,7 +2,7 @@
 
 Successive elimination on accumulated batches. In phase j = 1, 2, ... every arm that is left is played through its jth
 batch, and the batch's sum is released once, with ``Lap(1 / epsilon)``. All arms then have the same count n and j
-noises; the first batch has ``f = x_1 / epsilon`` values, later ones half of what was released before. An arm is removed
+noises; the first batch has ``f = x_1 / epsilon`` values, later ones half of all released before. An arm is removed
 if the arm of largest mean is apart from it by more than ``x_j``, where for two totals
 
 ``Z = inf_u I(u) + J(u)``
@@ -14,14 +14,14 @@ So Z exceeds x with probability ``(1 + x) e^-x`` at most, the tail of two expone
 where that is ``error / ((m - 1) j (j + 1))``.
 
 *Correctness.* The best arm (one of them) is removed by some other arm in some phase with probability ``(m - 1) sum_j
-error / ((m - 1) j (j + 1)) = error`` at most, whenever the learner stops and whatever the means: there is no horizon.
+error / ((m - 1) j (j + 1)) = error`` at most, whenever the learner stops and for all means: there is no horizon.
 
 *Tolerance.* With ``tolerance = eta > 0`` it also stops where ``inf_u I(u + eta) + J(u) > x_j`` between the leader and
 all arms that are left. If the leader is more than eta below the best arm, this is one of the events above. It is
 always so once ``2 C_j(eta / 2) > x_j`` (`algorithms.theory.best_arm`, which has the expected number of plays, too).
 
 Nothing but the batches is observed, each record is in one of them, and which one follows from releases before: a
-record pays for one release of one number. What is played after the end is not looked at.
+record pays for one release of one number. Plays after the end are not observed.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ class DPBestArm(StructuredLearner[Arms]):
     structure
         The arms.
     gate
-        Where feedback comes from: a number in [0, 1] for the arm played.
+        The gate of the feedback: a number in [0, 1] for the arm played.
     epsilon
         The privacy of one round's outcome, in the view of everything released.
     error
-        With which probability at most the recommended arm is not the best one (or more than `tolerance` below it),
+        The largest probability that the recommended arm is not the best one (or more than `tolerance` below it),
         in (0, 1). Rewards of an arm are independent and have one mean.
     tolerance
-        By how much the recommended arm may be below the best one, in [0, 1). At 0 two best arms are never told apart,
-        and both are played for ever; above 0 the number of rounds is bounded.
+        The largest gap of the recommended arm, in [0, 1). At 0 two best arms are never separated, and both are played
+        for ever; above 0 the number of rounds is bounded.
 
     Raises
     ------
@@ -104,7 +104,7 @@ class DPBestArm(StructuredLearner[Arms]):
         "central", "this library: successive elimination on accumulated batches with Laplace noise"
     )
     growth: ClassVar[float] = 0.5
-    """By which share of what was released an arm's data grow with its next batch."""
+    """The size of an arm's next batch, as a share of its outcomes released before."""
 
     def __init__(
         self, structure: Arms, gate: Gate, *, epsilon: float, error: float = 0.05, tolerance: float = 0.0

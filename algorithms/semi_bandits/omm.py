@@ -21,7 +21,7 @@ class OMM(StartsRaw[SuperArms]):
     structure
         A matroid.
     gate
-        Where feedback comes from.
+        The gate of the feedback.
     """
 
     name = "omm"

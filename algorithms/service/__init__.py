@@ -1,1 +1,1 @@
-"""Learners over HTTP: the part of a service that a run is (the extra ``serve``)."""
+"""Learners over HTTP: a learner's run as a part of a service (the extra ``serve``)."""

@@ -1,4 +1,4 @@
-"""What a service does with a learner's run, for whoever a key says is asking."""
+"""The operations of a service on a learner's run, each within the permissions of its API key."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 
 _ROUNDING = 1e-9
-"""By which a vector of length 1 may be longer: it is shortened."""
+"""The largest excess of a vector's length over 1 that is shortened and not refused."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Feedback:
     values
         One for each of the action's arms. Never shown.
     features
-        Of a contextual learner: the vector of the action that was shown. Never shown.
+        For a contextual learner, the vector of the action that was shown; it is never shown itself.
     """
 
     ticket: str
@@ -76,21 +76,21 @@ class Feedback:
 
 
 class RunDesk:
-    """A run behind words that can be sent over a wire: nothing is answered before it is saved.
+    """The operations on a run, with plain data as arguments and results: each is saved before it is answered.
 
-    Who waits is served together, by one save. After a save that failed, or an error that nobody foresaw, the run is
-    what its store says: it is closed, and loaded again by the next request. If another process has it open, it is
-    asked for again with every request, and taken over when that process ends.
+    Waiting requests are served together, by one save. After a failed save, or an unforeseen error, the store alone has
+    the state: the run is closed, and loaded again by the next request. If another process has it open, each request
+    tries to open it again, and takes it over when that process ends.
 
     Parameters
     ----------
     name
-        What clients call it.
+        The run's name for clients.
     load
-        Opens the run.
+        Function that opens the run.
     most_open
-        How many actions may wait for their feedback, as each save writes them all. For one more, the oldest are
-        withdrawn of the client that has most: who never answers keeps nobody else out.
+        The largest number of actions that wait for feedback, as each save writes them all. For one more, the oldest
+        actions of the client with most are withdrawn: a client that never answers does not block others.
 
     Raises
     ------
@@ -181,7 +181,7 @@ class RunDesk:
             except Refusal:
                 raise
             except ValueError:
-                raise invalid("message", "must be what the question's mechanism outputs") from None
+                raise invalid("message", "must be an output of the question's mechanism") from None
             return {"request": request, "ticket": found.name, "state": "observed"}
 
         return self._once(client, request, ["message", ticket, record], hear)
@@ -196,7 +196,7 @@ class RunDesk:
         return self._once(client, request, ["withdraw", ticket], withdraw)
 
     def lapse(self, client: str, request: str, seconds: float) -> dict[str, Any]:
-        """Withdraw all actions that have waited so long for their feedback, in one save."""
+        """Withdraw all actions that have waited at least `seconds` for their feedback, in one save."""
 
         def lapse(turn: _Turn) -> dict[str, Any]:
             gone = withdraw_older(turn.run, turn.stored_value, round(1000 * seconds))
@@ -240,7 +240,7 @@ class RunDesk:
                         results.append(refused)  # nothing was charged, and nothing has changed
                 if turn.news:
                     run.save(keep={name: json.dumps(value).encode() for name, value in turn.news.items()})
-                else:  # refusals, and what was answered before: not from another's past
+                else:  # refusals and repeated answers: not from another's past
                     run.check_held()
             except BaseException:
                 if run.accountant.closure is None:  # else it is to stay shut
@@ -276,7 +276,7 @@ class RunDesk:
             }
 
     def tickets(self, most: int) -> dict[str, Any]:
-        """Return the oldest actions that wait for their feedback, at most so many, and how many there are."""
+        """Return the oldest actions that wait for feedback, at most `most`, and the number of all."""
         with self._reading() as run:
             found = open_tickets(run, kept_by(run), most)
             return {
@@ -373,7 +373,7 @@ _Task = Callable[[_Turn], Any]
 def _withdraw_oldest(turn: _Turn, count: int) -> None:
     """Withdraw actions of the client with most that are open, the newest of all left out.
 
-    Several at once, as it reads who has which: which feedback is lost depends on numbers of actions only, which are
+    Several at once, as it reads the client of each: the lost feedback is chosen by numbers of actions alone, which are
     public.
     """
     waiting, clients = turn.run.learner.waiting, dict[str | None, list[Ticket]]()
@@ -505,10 +505,10 @@ _PROBLEMS: Problems = {
         "the run has observed all rounds of its horizon: nothing was charged, and the ticket stays open",
     ),
     InUse: (503, "held", "the run is held by {0.holder}: ask there, or again later"),
-    LedgerDamaged: (503, "damaged", "the run is damaged: dpwitness check says where"),
+    LedgerDamaged: (503, "damaged", "the run is damaged: dpwitness check shows the place"),
     StoreRefused: (503, "store-refused", "the run does not go on ({1})"),
-    # What could not be saved may have been.
-    OSError: (503, "unknown", "nobody knows whether it was saved: ask again with the same request"),
+    # A save that failed may have been written.
+    OSError: (503, "unknown", "it is unknown whether it was saved: repeat the request under its key"),
 }
 
 
@@ -518,7 +518,7 @@ def _sendable_refusals() -> Iterator[None]:
     with answered_as(_PROBLEMS):
         try:
             yield
-        except BudgetExceeded as refused:  # what is left is for keys that may read
+        except BudgetExceeded as refused:  # the remaining amount is for keys that may read
             words = f"record {refused.record!r} has too little left: nothing was charged, and the ticket stays open"
             if refused.again is not None:
                 words += f"; there is room again from {refused.again:%Y-%m-%d} UTC"

@@ -1,4 +1,4 @@
-"""The part of a service that a learner's run is."""
+"""A learner's run as a part of the service."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def run_at(name: str, load: Callable[[], Run], limits: ServiceLimits) -> Iterato
     Parameters
     ----------
     name
-        What clients call it.
+        The run's name for clients.
     load
         Opens the run, as `DurableRun.load`; if another process has it open, it is asked for again later.
     limits
-        What is taken.
+        The limits of the service.
 
     Raises
     ------
@@ -132,9 +132,9 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
         operation(f"{path}/tickets", "GET", KeyScope.READ, lambda _, __: desk.tickets(_MOST_LISTED),
                   "The oldest actions that wait for their feedback, and since when.", answers="Tickets"),
         operation(f"{path}/left", "POST", KeyScope.READ, lambda _, body: desk.standings(read_records(body, limits)),
-                  "What records have spent and have left in this run.", "Records", "Left"),
+                  "The spent and remaining amounts of records in this run.", "Records", "Left"),
         operation(path, "GET", KeyScope.READ, lambda _, __: desk.state(),
-                  "How far the run has come, and who paid what in it.", answers="Run"),
+                  "The progress of the run, and its charges.", answers="Run"),
     ]  # fmt: skip
 
     def sections(_: str) -> list[Element]:

@@ -1,1 +1,1 @@
-"""What is proved of the learners: regret theorems, gaps, and plans of what one record pays."""
+"""Theorems on the learners: regret bounds, gaps, and the releases of one record (plans)."""

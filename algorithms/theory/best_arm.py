@@ -1,4 +1,4 @@
-"""How long finding the best arm takes (`algorithms.semi_bandits.dp_best_arm`), and the regret on the way.
+"""The number of rounds to identify the best arm (`algorithms.semi_bandits.dp_best_arm`), and the regret meanwhile.
 
 With ``n_j`` values and j noises of an arm after phase j, ``V = n_j / 4 + s j``, s the variance proxy of a noise of
 scale b, let ``r_j(v) = (sqrt(2 V v) + b v) / n_j``, and C_j its inverse: the exponent of the sub-gamma tail
@@ -88,7 +88,7 @@ def expected_rounds(means: Sequence[float], *, epsilon: float, error: float = ER
     Parameters
     ----------
     means
-        Of the arms; infinite rounds are returned where two of them are the largest.
+        The means of the arms; infinite rounds are returned where two of them are the largest.
     epsilon, error
         As for `DPBestArm`, at tolerance 0.
 

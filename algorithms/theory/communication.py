@@ -1,4 +1,4 @@
-"""What the clients of distributed linear learners send at most, as formulas.
+"""Upper bounds on the communication of distributed linear learners' clients, as formulas.
 
 In each of P phases, each of U_l clients sends a real number for every action of the phase's support, S at most; phase l
 has 2^l rounds at least. Where every play has a client of its own, that one sends a number.

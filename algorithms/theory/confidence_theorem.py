@@ -1,8 +1,8 @@
-"""What a regret proof rests on, as data: the law of the estimates, their radius, and the gap that it allows.
+"""The ingredients of regret proofs as data: the law of the estimates, their radii, and the gaps that these allow.
 
-Every theorem here has the same skeleton. *Good event*: all estimates lie within their radii, but with probability
-`failure`. *Gap lemma*, deterministic on it: a bad action's gap is at most the radii of what it plays. *Count*:
-inverted, how often that can be; and the regret is their sum.
+Every theorem here has the same structure. *Good event*: all estimates lie within their radii, but with probability
+`failure`. *Gap lemma*, deterministic on it: a bad action's gap is bounded by the radii of its arms. *Count*: by its
+inverse, the number of rounds with such radii; the regret is the sum of their gaps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ volume = sp.Symbol("v", positive=True)
 
 Values = Mapping[sp.Symbol, float]
 Definitions = tuple[tuple[sp.Symbol, sp.Expr], ...]
-"""Abbreviations of formulas, each in those that come later."""
+"""Abbreviations with their formulas, each of which may use later ones."""
 Radius = Callable[[FloatArray, FloatArray, float | FloatArray], FloatArray]
 _ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
 
@@ -38,38 +38,38 @@ class ConfidenceTheorem:
     Attributes
     ----------
     radius
-        How far an estimate of n values with j noises is from its mean but with probability ``sides e^-x`` each side; in
-        n, j, x and the bound's symbols.
+        The largest distance of an estimate of n values with j noises from its mean, but with probability ``sides e^-x``
+        on each side; in n, j, x and the bound's symbols.
     noise, scale
         The law of a released number around the sum of its values: "Laplace" or "Gaussian" of this scale, any that is
         "below Gaussian" in ``E e^(s N)``, "none", or
         "bit": one value Y in {0, 1}, flipped with probability ``(1 - 1 / scale) / 2`` and debiased to ``1/2 + (Y - 1/2)
         scale``.
     feeds
-        Whose outcomes a round takes in: "all" arms played, the `few` "least" counted, or all items of a list that were
-        "examined".
+        The arms with outcomes that a round takes in: "all" arms played, the `few` "least" counted, or all items of a
+        list that were "examined".
     counting
-        How many values are in an estimate after f feeds: "every value", f; "last batch" of sizes 1, 2, 4, ... that
+        The number of values in an estimate after f feeds: "every value", f; "last batch" of sizes 1, 2, 4, ... that
         is full; "growing batches", all that are full of `first` values and then the
         share `growth` of those before; "doubling episodes", each as long as all before, the last one that is full; a
         "tree" over the rounds, f, with a noise for each of its nodes in ``[1, t]``, read off when an arm is fed.
     index
         "clipped": estimate + radius in [0, 1]; "unclipped": infinite before the first value; "level-free":
         `algorithms.estimates.level_free`, at the latest release of any arm; "divergence": the
-        largest q with ``n kl(p, q) <= x``, p the estimate and what its noise exceeds.
+        largest q with ``n kl(p, q) <= x``, p the estimate plus the bound on its noise.
     lemma
-        Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
-        their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the
-        best list, twice its radius; "episode", the one arm whose episode starts, twice its radius.
+        The arms of a bad action that bound its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1
+        times their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to
+        the best list, twice its radius; "episode", the one arm whose episode starts, twice its radius.
     failure
-        Of the good event over the whole horizon, in T and L; of round t's where there is an `exponent`. None where the
-        proof has no such event, but adds up what rare ones cost.
+        The failure probability of the good event over the whole horizon, in T and L; of round t's event where there is
+        an `exponent`. None where the proof has no such event, but adds up the costs of rare ones.
     sides
         See `radius`; None where the radius has no x, or the noise of an estimate depends on when it is read.
     exponent
         x in round t, where it grows with the rounds: then the good event is one of each round.
     start
-        Whether estimates start on a value of every arm, of which the learner keeps a "noisy" or the "raw" outcome.
+        The start of estimates on one value of every arm: the learner keeps a "noisy" or the "raw" outcome; or none.
     few, first, growth, falling
         See `index`, `feeds` and `counting`; `first` is rounded up, and the share is ``falling / j`` after j releases as
         long as that is more.
@@ -103,26 +103,27 @@ class EliminationTheorem:
     Attributes
     ----------
     radius
-        How far a mean of n values with j noises is from its arm's but with probability ``sides e^-x`` each side; in n,
-        j, x and the bound's symbols.
+        The largest distance of a mean of n values with j noises from its arm's, but with probability ``sides e^-x`` on
+        each side; in n, j, x and the bound's symbols.
     noise, scale, sides
         The law of a released number around the sum of its values, as for `ConfidenceTheorem`; and see `radius`.
     batch
-        How many values of an arm a phase adds, to be rounded up; in l, m, n (those before) and the bound's symbols.
+        The number of values of an arm that a phase adds, to be rounded up; in l, m, n (those before) and the bound's
+        symbols.
     level
         The x of phase l; in l, m and the bound's symbols.
     apart
-        When an arm is removed: where the largest mean is more than twice the "radii" of a mean of `batch` values at x
-        above its own; or where ``inf_u I(u) + J(u) > x``, the "separation" by Chernoff's exponents of "at least u" for
-        its total and "at most u" for that of the largest mean, which is found wherever the means are twice the radius
-        at ``x / 2``, and the `algorithms.estimates.chernoff.SHORTFALL` of a search, apart.
+        The rule by which an arm is removed: where the largest mean is more than twice the "radii" of a mean of `batch`
+        values at x above its own; or where ``inf_u I(u) + J(u) > x``, the "separation" by Chernoff's exponents of "at
+        least u" for its total and "at most u" for that of the largest mean, which is found wherever the means are twice
+        the radius at ``x / 2``, and the `algorithms.estimates.chernoff.SHORTFALL` of a search, apart.
     fresh
-        Whether a mean is of one phase only, released at its end; else of all so far, each released as it is full.
+        True if a mean is of one phase only, released at its end; else of all so far, each released as it is full.
     failure
-        With which probability the best arm is removed at some time, at most.
+        The largest probability that the best arm is removed at some time.
     largest
         The largest gap of an arm that is left after phase l, where all means are within their radii, which fails as
-        seldom. None where what survives is counted in expectation.
+        seldom. None where surviving arms are counted in expectation.
     """
 
     radius: sp.Expr
@@ -155,10 +156,10 @@ class ClickTheorem:
         Whether a list is kept for as many rounds as its least displayed item was displayed, and released once; else
         every round is.
     failure
-        With which probability the index of one of the best items is below its mean at some time, at most.
+        The largest probability that the index of one of the best items is below its mean at some time.
     index_level
-        Of the mixture that may lower an index (`algorithms.estimates.response_mixture`): it fails for an item with
-        probability ``e^-x`` of this x, and need be valid for the best items only. None where there is none.
+        The level of the mixture that may lower an index (`algorithms.estimates.response_mixture`): it fails for an item
+        with probability ``e^-x`` of this x, and need be valid for the best items only. None where there is none.
     """
 
     radii: tuple[sp.Expr, ...]
@@ -199,12 +200,12 @@ class PhaseTheorem:
     law
         Whether the noise is "Gaussian" of this variance, has "at most" this proxy, or there is "none".
     failure
-        Of the good event over the whole horizon.
+        The failure probability of the good event over the whole horizon.
     width
         One width for all actions, where estimates weigh averages by their plays; in U, s, l and tau, the largest
         deviation of the noise on a sum of rewards. None for ``W_a``, with averages weighed by their variances.
     remainder
-        What regret is left at most after phase l, however survivors are explored from then on: the action of the
+        The largest regret after phase l, for any later exploration of survivors: the action of the
         largest estimate is played to the end where twice the largest width in all rounds to come is no more. None if
         survivors are explored to the end.
     """
@@ -227,24 +228,24 @@ class WidthTheorem:
     With G and u the sums of ``x x'`` and ``x y`` over n rounds, as released with j noises: V is G + `shift` I, with
     eigenvalues of at least `least`, theta = V^-1 u, and ``|theta - theta*|_V <= width`` at all times but with
     probability `failure`. Then an action x's estimate is off by ``width |x|_(V^-1)`` at most, its radius, and a round
-    costs twice the radius of what is played.
+    costs at most twice the radius of the action played.
 
     Attributes
     ----------
     shift, least
         See above; in n, j and the bound's symbols.
     width
-        Of v, the lesser of ``ln det(V / least)`` and `volume`, n, j and the bound's symbols.
+        The width, a function of v, the lesser of ``ln det(V / least)`` and `volume`, n, j and the bound's symbols.
     volume
-        What ``ln det(G / least + I)`` is at most; infinite if that is not used.
+        An upper bound on ``ln det(G / least + I)``; infinite if that is not used.
     weight, scale
-        Of the coordinates in which moments are released (`mechanisms.RegressionMoments`), and the deviation of the
-        normal noise in each of them; 0 if there is none.
+        The weight of the coordinates in which moments are released (`mechanisms.RegressionMoments`), and the deviation
+        of the normal noise in each of them; 0 if there is none.
     counting
-        Which rounds a release is of: "growing batches", the first of `first` rounds (rounded up) and each later one of
-        the share `growth` of those before; a "tree" over the rounds, its newest full node.
+        The rounds that a release is of: "growing batches", the first of `first` rounds (rounded up) and each later one
+        of the share `growth` of those before; a "tree" over the rounds, its newest full node.
     failure
-        Over the whole horizon.
+        The failure probability over the whole horizon.
     """
 
     shift: sp.Expr
@@ -267,7 +268,7 @@ class WidthTheorem:
         )
 
     def spans(self, rounds: int, first: int) -> dict[int, int]:
-        """Return of how many rounds the releases are that are due within so many, by the round in which they are."""
+        """Return the number of rounds in each release due within `rounds` rounds, by the round of the release."""
         if self.counting == "tree":
             return {t: t & -t for t in range(1, rounds + 1)}
         ends = [0, *(int(end) for end in released_counts(rounds, first, self.growth))]
@@ -281,7 +282,7 @@ class WeightTheorem:
     Attributes
     ----------
     rate
-        Of the sums in the exponent of a weight, in the bound's symbols.
+        The rate of the sums in the exponent of a weight, in the bound's symbols.
     noisy
         True if sums are those of `algorithms.full_information.hedge.expert_counter`; else they are exact.
     """

@@ -1,4 +1,4 @@
-"""What is proved of the regret of contextual linear bandits: a bound of the runs, and no function of T.
+"""Regret bounds of contextual linear bandits: sums of widths over a run, which are no function of T.
 
 **Theorem** (regret by widths). Let ``|theta_j - theta*|_(V_j) <= beta_j`` at all times but with probability phi, and
 play in round t the x_t of largest ``theta_j . x + beta_j |x|_(V_j^-1)``. Then but with probability phi the regret of a
@@ -11,7 +11,7 @@ Otherwise regret is at most ``T R_max``. QED.
 
 W_T is of public numbers, but for the actions played, which are their users'. Its expectation is no function of T that
 anybody could state beforehand: a third of all rounds may be in one batch of `DPLinUCB`, and contexts may change at its
-begin. So runs tell it, and a limit on their mean is the bound.
+begin. So it is estimated from runs, and a confidence limit on their mean is the bound.
 
 Widths. Those of `DPLinUCB` and `LinUCB` are a theorem (`algorithms.linear.dp_linucb`; ``phi = 2 / T``). So are those of
 `TreeLinUCBGaussian`, with the same phi (the paper has ``alpha = 1 / T``):

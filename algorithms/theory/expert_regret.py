@@ -1,4 +1,4 @@
-"""Regret of experts: Theorem 4 of `algorithms.full_information.leader_regret`, and without noise."""
+"""Regret theorems of experts, with private sums (Theorem 4 of `leader_regret`) and without noise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from algorithms.theory.regret_bound import Instance, K, R_max, RegretBound, T, d
 
 @functools.lru_cache(maxsize=256)
 def _mean_of_largest(count: float) -> float:
-    """Return the mean of the largest of so many standard normals, from above.
+    """Return the mean of the largest of `count` standard normals, from above.
 
     The integral of x K Phi(x)^(K-1) phi(x), over probabilities; at most sqrt(2 ln K).
     """

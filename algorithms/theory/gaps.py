@@ -45,7 +45,8 @@ class _Gap:
     least, largest
         The least and the largest positive gap.
     count
-        How many optimal arms are better (matroids), or 1; of an optimal arm, how many outside are worse.
+        The number of optimal arms that are better (matroids), or 1; for an optimal arm, the number of worse arms
+        outside.
     """
 
     least: float
@@ -72,7 +73,7 @@ class Gaps:
     largest_regret
         The largest regret of one round, ``alpha opt - min r``.
     method
-        How they were found.
+        The method by which they were found.
     """
 
     suboptimal: tuple[_Gap, ...]
@@ -107,7 +108,7 @@ def problem_gaps(problem: Problem) -> Gaps:
 
 
 _found: WeakKeyDictionary[Problem, tuple[bytes, Gaps]] = WeakKeyDictionary()
-"""Gaps by problem, with the means that they are of: a search for a horizon asks for them dozens of times."""
+"""Cached gaps by problem, with its means: a search for a horizon needs them dozens of times."""
 
 
 def _any_gaps(problem: Problem) -> Gaps:
@@ -177,7 +178,7 @@ def _enumerated_gaps(problem: Problem) -> Gaps:
     GapsUnavailable
         If it does not, or lists more than 2,000,000.
     ProblemError
-        If what it lists are no super arms, or the best is not among them.
+        If it lists other than super arms, or the best is not among them.
     """
     structure = problem.structure
     name = type(structure).__name__
@@ -223,9 +224,9 @@ def _oracle_gaps(problem: Problem, otherwise: str = "") -> Gaps:
     """Return the gaps of a structure with an exact oracle for a reward that sums its arms' means.
 
     The super arm of largest reward that holds some arms and lacks others is the oracle's answer to weights that are
-    far larger for those and far smaller for these. So for every arm the best super arm that holds it is asked for;
-    while that is an optimal one, what is left without it falls into parts (Lawler 1972): those that lack an arm of it
-    and hold the arms before, and those that hold another arm besides. The best super arm of a part, if it is bad, is
+    far larger for those and far smaller for these. So for every arm the oracle gives the best super arm that holds it;
+    while that is an optimal one, all other super arms fall into parts (Lawler 1972): those that lack an arm of it and
+    hold the arms before, and those that hold another arm besides. The best super arm of a part, if it is bad, is
     the least bad of that part.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Regret theorems of level-free indices: K arms, sets, matroids, every monotone reward; of randomized bits, too.
+"""Regret theorems of level-free indices, for K arms, sets, matroids and monotone rewards, also of randomized bits.
 
 A learner has indices ``U = max {u: H(I(u)) <= ln+(tau / n)}`` (`algorithms.estimates.level_free`) of all arms, computed
 again at every release, 1 before an arm's first; plays the oracle's answer to them; and feeds the q arms played of least
@@ -78,7 +78,7 @@ gap B u or more ``n_(k+1)`` times with e at a release up to k, and else as Lemma
 theta gap``: V of some k. Or ``B_1 sum d > theta gap``: with ``a_t = theta gap / (2 K B_1) >= a``, ``B_1 sum (d_k -
 a_t)+ >= theta gap / 2``, and ``E sum_t (d_k - a)+ = int_a W(z) dz``. QED
 
-**Theorem 4** (the same, whatever the gaps). With at most K arms in a super arm, ``r_0 = f``, ``r_j = n_(j+1) - n_j``,
+**Theorem 4** (the same, for any gaps). With at most K arms in a super arm, ``r_0 = f``, ``r_j = n_(j+1) - n_j``,
 ``b_0 = K - q`` and ``b_j(u) = min(K - q, L a_j(u))``, ``m_j = rho_j - h`` and ``o_j = (m_j + sqrt(m_j^2 + V / n_j^2)) /
 2``, ``o_0 = 1 - h``, regret is for every h in [0, 1] at most
 
@@ -102,8 +102,8 @@ of C_j one of K arms is played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times i
 where no epsilon-private learner of Bernoulli rewards plays it less than ``ln(T) / d_eps`` times (Azize, Wu, Honda,
 Orabona, Ito & Basu 2025).
 
-No index depends on T, and nothing in the proofs on f: a learner that is not told T, whose first batches are those of
-another horizon, has the theorems with its f at every T.
+No index depends on T, and nothing in the proofs on f: a learner without a horizon, with the first batches of another
+horizon, has the theorems with its f at every T.
 
 **Late feedback**, on at most W rounds at a time, adds W to t in Lemma 1, and so W to W(z) at most.
 In the proofs let the q arms of least count when a round is *played* be charged. One that has no release until the round
@@ -384,7 +384,7 @@ _bits = (
     (g, 1 + 2**q * sp.exp(-epsilon) / (1 - sp.exp(-epsilon))),
 )
 _THETAS = tuple(np.linspace(0.05, 0.9, 35).tolist())
-"""Those among which the one of the least bound is taken."""
+"""Values of theta, of which the one with the least bound is taken."""
 
 
 def _exchanged(instance: Instance) -> bool:

@@ -1,7 +1,7 @@
-"""What the learners of linear bandits release of one client, with symbols for the numbers.
+"""Plans of linear bandit learners: the releases of one client, with symbols for the numbers.
 
 s is the number of coordinates of a client's report (1 where it has one reward), m in how many phases it reports: 1
-without replacement. Gaussian claims are ones of Gaussian DP: mu stands for the one with which (epsilon, delta) holds.
+without replacement. Gaussian claims are ones of Gaussian DP: mu is the one with which (epsilon, delta) holds.
 
 >>> from accountant.plans.symbolic import find_counterexample
 >>> linear_plan("dp-dpe-central").costs(), linear_claim("dp-dpe-central")

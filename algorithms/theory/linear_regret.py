@@ -167,8 +167,8 @@ class _Exploration:
     def cost_so_far(self) -> sp.Expr:
         """Return the cost of exploring after all phases that have ended in t rounds, where the horizon is to come.
 
-        Where the leader is played already, that is no more: what exploring costs grows ever more slowly, as widths
-        shrink, and at the horizon it is at least what the leader costs, which grows evenly.
+        Where the leader is played already, that is no more: the cost of exploring grows ever more slowly, as widths
+        shrink, and at the horizon it is at least the leader's cost, which grows evenly.
         """
         return self.capped_cost(lambda cap: self.explored(sp.Integer(1), self.phases.subs(T, t), cap))
 

@@ -1,4 +1,4 @@
-"""Lower bounds on regret: what no private learner can undercut.
+"""Lower bounds on the regret of private learners.
 
 The papers' are about ``liminf Reg / ln T`` of consistent learners: at a finite T, or for a learner that knows its
 horizon, they contradict nothing, so they are shown and decide nothing. `two_point_bound` holds at every T for every
@@ -34,7 +34,7 @@ class _RegretLowerBound:
     problem
         The instance as options of the commands, of moderate size; empty where a source leaves it open.
     printed, correction
-        The statement of the paper where it differs, and what was wrong with it.
+        The statement of the paper where it differs, and its error.
     """
 
     per_log: sp.Expr | None

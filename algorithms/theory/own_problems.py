@@ -1,8 +1,8 @@
-"""Whether a problem of a user's own draws what it declares: theorems on regret are about no others.
+"""Statistical tests that a user's own problem draws outcomes by the law that it declares.
 
-What theorems take for granted, of rounds (or clients) that are independent:
+The theorems assume, for independent rounds (or clients):
 
-- *semi-bandits*: every outcome lies in [0, 1] and has its arm's mean, whatever is played; outcomes of one round may
+- *semi-bandits*: every outcome lies in [0, 1] and has its arm's mean, for every action; outcomes of one round may
   depend on each other; totals are of independent rounds;
 - *cascades*: clicks have the law of items that attract independently, each with its mean;
 - *linear bandits*: a client's average of n rewards of x is ``theta* . x``, but for an error that is sub-Gaussian with
@@ -10,8 +10,8 @@ What theorems take for granted, of rounds (or clients) that are independent:
   combination of the averages of one client. Signs lie in [-1, 1];
 - *contexts*: rewards lie in [-1, 1] and have mean ``theta* . x``;
 
-and that regret is counted by these means. Only the methods of a user's own can break that, and a sample tells whether
-they do, as far as one does: together all tests of a problem give a false alarm with a probability of at most 1e-6.
+and that regret is counted by these means. Only a user's own methods can break that, and tests on a sample may show
+it: together all tests of a problem give a false alarm with a probability of at most 1e-6.
 Errors of n rounds whose outcomes lie in an interval of length c are sub-Gaussian with proxy ``n c^2 / 4`` (Hoeffding).
 Of m independent errors with proxy 1 the sum exceeds ``sqrt(2 m t)``, and the sum of squares ``m + 2 sqrt(m t) + 2 t``
 (Hsu, Kakade and Zhang 2012, Theorem 2.1), with probability ``e^-t`` at most.
@@ -33,7 +33,7 @@ from mechanisms.arrays import FloatArray, IntArray
 
 _FALSE_ALARM = 1e-6
 _SAMPLED = 1 << 17
-"""How many outcomes are drawn, about, for each method."""
+"""The approximate number of outcomes that are drawn for each method."""
 _ACTIONS = 64  # that are drawn together
 _MOST_ACTIONS = 1024  # of a linear bandit that are looked at
 _TOGETHER = 16  # rounds of a total, or rewards of an average
@@ -66,7 +66,7 @@ def drawn_as_declared(problem: Problem | LinearBandit | LinearContexts, *, avera
 def _passes_test(problem: Any, averages: bool) -> bool:
     try:
         drawn: Any = copy.deepcopy(problem)  # which may go on in a log of its own from draw to draw
-    except Exception:  # whatever forbids it
+    except Exception:  # an object may forbid copies
         drawn = problem
     rng = np.random.default_rng(0)
     if isinstance(problem, LinearBandit):
@@ -160,7 +160,7 @@ def _structured(problem: Problem, rng: np.random.Generator) -> bool:
         (numbers, one, problem.draw_feedback(played, rng)),
         (few, one[: len(few)], problem.feedback(records, actions[few])),
     ]
-    if hasattr(problem, "draw_totals"):  # who plays rounds one by one needs none
+    if hasattr(problem, "draw_totals"):  # play round by round needs none
         samples.append((numbers, several, problem.draw_totals(played, several, rng)))
     clicks = isinstance(structure, RankedLists)
     tests = len(samples) * (structure.arms + actions.size)
@@ -179,7 +179,7 @@ def _outcomes(
     clicks: bool,
     tests: int,
 ) -> bool:
-    """Return True if totals of so many rounds, on the actions of these numbers, are as arms' means make them."""
+    """Return True if totals of `rounds` rounds, on the actions of these numbers, are as arms' means make them."""
     shown = actions[which]
     if drawn.shape != shown.shape:
         return False

@@ -1,11 +1,12 @@
-"""What every private learner releases of one record, with symbols for K, L and epsilon.
+"""Plans of private learners: the releases of one record, with symbols for K, L and epsilon.
 
-K is the size of a super arm (of a basis, of a list), L the number of arms, T the horizon of a tree. A plan says what a
-record is part of at most. That this costs no more than the learner claims, for all K, L, epsilon and T, is what
-`plan_as_data` has the independent checker prove; `plan_counterexample` looks for numbers at which it costs more. Where
-noise is Gaussian the claim is one of Gaussian DP: mu stands for the one with which the claimed (epsilon, delta) holds.
-Of learners that choose it, q is of how many arms a round feeds the outcomes, V how many values a message has. Computed
-are c = min(2, K), how many coordinates of a click vector a record moves; n = floor(log2 T) + 1; and l, a bound on ln T.
+K is the size of a super arm (of a basis, of a list), L the number of arms, T the horizon of a tree. A plan lists
+the releases that a record is part of at most. By `plan_as_data` the independent checker proves that they cost no more
+than the learner claims, for all K, L, epsilon and T; `plan_counterexample` looks for numbers at which they cost more.
+Where noise is Gaussian the claim is one of Gaussian DP: mu is the one with which the claimed (epsilon, delta) holds.
+For learners that choose them, q is the number of arms with outcomes that a round feeds, V the number of values of a
+message. Computed are c = min(2, K), the number of coordinates of a click vector that a record moves; n = floor(log2 T)
++ 1; and l, a bound on ln T.
 The runtime ledger of each learner is tested against the same plan.
 
 >>> print(plan_counterexample("published/dpucb-mat"))
@@ -85,12 +86,12 @@ def _plan(
 
 
 def _laplace(moved: sp.Expr | int, why: str) -> SymbolicStep:
-    """Return the release of so many coordinates with Lap(moved / epsilon)."""
+    """Return the release of `moved` coordinates with Lap(moved / epsilon)."""
     return SymbolicStep(SymbolicLaplace(moved / symbols()[2], coordinates=moved), moved, why)
 
 
 def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
-    """Return the release of so many coordinates with N(0, moved / mu²)."""
+    """Return the release of `moved` coordinates with N(0, moved / mu²)."""
     return SymbolicStep(SymbolicGaussian(moved / symbol("mu") ** 2, coordinates=moved), moved, why)
 
 
@@ -113,7 +114,7 @@ def _noisy(
 
 
 def _response(size: str, why: str) -> Callable[[], SymbolicPlan]:
-    """Return a function that makes the plan of one randomized response among so many categories."""
+    """Return a function that makes the plan of one randomized response among `size` categories."""
 
     def plan() -> SymbolicPlan:
         import sympy

@@ -35,12 +35,12 @@ from algorithms.theory.confidence_theorem import ConfidenceTheorem, EliminationT
 from algorithms.theory.regret_bound import Delta, L, R_max, RegretBound, T, b, epsilon
 
 _ALPHA = 3.1
-"""Of AdaP-KLUCB, as its default."""
+"""The alpha of AdaP-KLUCB by default."""
 
 _EXPONENT = sp.Rational(str(_ALPHA))
 
 _SUMMED = 10_000
-"""Up to which round the terms of failures are added one by one; an integral bounds the others."""
+"""The last round with a term of failures added by itself; an integral bounds the later ones."""
 
 
 def _elimination_plays(horizon: float, arms: float, epsilon: float, gap: float) -> float:

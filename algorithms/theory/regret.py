@@ -1,4 +1,4 @@
-"""Every regret theorem by its learner's registered name, and why some learners have none.
+"""The catalogue of regret theorems by learner name, and the reason where a learner has none.
 
 >>> bound = BOUNDS["omm"].per_arm  # 8 (2/Delta - 1/Delta_max) log(T) + 4 pi^2 Delta_max k / 3
 >>> sorted(str(symbol) for symbol in bound.free_symbols)
@@ -46,4 +46,4 @@ WITHOUT_BOUND: dict[str, str] = {
     "published/lazy-dp-ts": "Theorem 4 is O(.), without constants; dp-bandit has a theorem",
     "published/dpe-fixed-u": "the paper states none",
 }
-"""Why a learner has no bound that is a number, by its registered name."""
+"""The reason why a learner has no numeric bound, by its registered name."""

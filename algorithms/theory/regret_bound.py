@@ -1,4 +1,4 @@
-"""A regret theorem as data: SymPy expressions with named symbols, where it applies, its source, its corrections.
+"""A regret theorem as data: SymPy expressions with named symbols, conditions, source and corrections.
 
 A bound is ``constant + sum over suboptimal arms of per_arm + sum over optimal arms of per_optimal + sum over the
 arms of bad super arms of per_member``, with abbreviations (x, b, rho ...) defined by further expressions.
@@ -51,14 +51,14 @@ allowed = sp.Symbol("W", positive=True)
 _SYMBOLS: Mapping[str, str] = MappingProxyType(
     {
         "T": "rounds",
-        "T_0": f"T, and {epoch_horizon(0)} for a learner that is not told it",
-        "T_q": f"T, and {UNKNOWN_HORIZON:,} for a learner that is not told it",
+        "T_0": f"T, and {epoch_horizon(0)} for a learner without a horizon",
+        "T_q": f"T, and {UNKNOWN_HORIZON:,} for a learner without a horizon",
         "epsilon": "the learner's ε",
         "delta": "the learner's δ",
         "K": "arms played at once",
         "L": "arms in all",
-        "B_inf": "how steep the reward is in the largest error of an outcome, 1 for one arm",
-        "B_1": "how steep the reward is in the sum of errors of outcomes, 1 for sums",
+        "B_inf": "the Lipschitz constant of the reward in the largest error of an outcome, 1 for one arm",
+        "B_1": "the Lipschitz constant of the reward in the sum of errors of outcomes, 1 for sums",
         "R_max": "largest regret of a round",
         "Delta_0": "least gap of all",
         "Delta_1": "largest gap of an arm to a better one that is played in its place",
@@ -88,7 +88,7 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
         "W": "expected sum of what radii allow rounds to cost, R_max at most each; no function of T: only runs tell it",
     }
 )
-"""What symbols of bounds stand for; their abbreviations are defined by each."""
+"""The meanings of the symbols in bounds; each bound defines its own abbreviations."""
 
 
 class FloorLog2(sp.Function):  # type: ignore[misc]
@@ -197,48 +197,48 @@ class RegretBound:
     Attributes
     ----------
     constant, per_arm, per_optimal, per_member
-        SymPy expressions. Free symbols: T, T_0 (T; of a learner that is not told, its first epoch's horizon), T_q (T;
-        of one that is not told, 100,000), epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
+        SymPy expressions. Free symbols: T, T_0 (T; without a horizon, the first epoch's), T_q (T; without a horizon,
+        100,000), epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
         R_max (the largest regret of a round), Delta_0 (the least gap of all), Delta_1 (the largest of an arm), p_0 (a
         cascade's least examination probability), w_1 (the largest mean of all), mu (1/sigma of the Gaussian mechanism
-        that is (epsilon, delta)-differentially private at distance 1), W (what radii allow, which runs tell); in
+        that is (epsilon, delta)-differentially private at distance 1), W (the sum of widths, known from runs only); in
         `per_arm` Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms
         are better); in `per_optimal` Delta and Delta_max, in `per_member` Delta (see `Gaps`). Linear bandits have
         symbols of their own (`algorithms.theory.linear_regret`).
     source
         The paper and theorem.
     family
-        The learner's, which says what problems it plays.
+        The learner's family, which determines the problems that it plays.
     regime
-        Where the theorem applies, in words.
+        The conditions of the theorem, in words.
     definitions
-        Abbreviations, in the order in which they are put in.
+        Abbreviations, in the order in which they are substituted.
     applies
         The regime as a predicate.
     printed
         The theorem as its paper states it, where that differs.
     correction
-        What was wrong with that, or was left open.
+        The error or the gap in the printed theorem.
     unproved
-        What no proof covers; empty for a theorem.
+        The part that no proof covers; empty for a theorem.
     printed_plays
-        How often an arm of gap Delta is played at most by the paper's own lemma, where that is wrong.
+        The largest number of plays of an arm of gap Delta by the paper's own lemma, where that is wrong.
     confidence
-        What its proof says of the learner's estimates, where a running learner can be held against it.
+        The statements of its proof on the learner's estimates, where a running learner can be checked against them.
     levels
-        Whether the learner's indices are of a confidence level, which without a horizon each epoch has one of; else
-        the theorem holds at every T, whatever T_0.
+        True if the learner's indices have a confidence level, and without a horizon each epoch has its own; else the
+        theorem holds at every T, for any T_0.
     outlasting
-        What is added without a horizon, as actions are held longer than the epoch that they are chosen in.
+        The addition without a horizon, as actions are held longer than the epoch that they are chosen in.
     restarts
-        Whether a learner that is not told T restarts: its bound is the sum of those for the horizons of all epochs that
-        have begun (`algorithms.restarts`).
+        True if the learner restarts without a horizon: its bound is the sum of those for the horizons of all epochs
+        that have begun (`algorithms.restarts`).
     shares
         The values of theta, of which the one of the least bound is taken; none where there is no theta.
     begun
-        Of such a learner of linear bandits: a bound after the first t rounds of a run with horizon T.
+        For a linear bandit learner that restarts: a bound after the first t rounds of a run with horizon T.
     gap_free
-        Another bound, whatever the gaps: the lesser holds. None where there is none.
+        Another bound, for any gaps: the lesser of both holds. None where there is none.
     elsewhere
         The learner's theorem on structures that this one is not about; see `bound_for`.
     """
@@ -273,7 +273,7 @@ class RegretBound:
     def values(self, instance: Instance) -> dict[sp.Symbol, float]:
         """Return the value of every symbol that is not about one arm.
 
-        Of a learner by epochs that is not told T (`algorithms.epochs`), T is the last epoch's horizon.
+        For a learner by epochs without a horizon (`algorithms.epochs`), T is the last epoch's horizon.
         """
         if isinstance(instance.problem, LinearBandit):
             from algorithms.theory.linear_regret import linear_values
@@ -415,7 +415,7 @@ class RegretBound:
         Parameters
         ----------
         expression, instance
-            What, and where.
+            The expression, and the instance.
         further
             Values of other positive symbols, by name.
         """
@@ -427,7 +427,7 @@ class RegretBound:
 
         Of a learner that restarts, they are summed over its epochs, too.
         """
-        if instance.trivial_regret == 0:  # nothing can be lost, and some terms divide by what can
+        if instance.trivial_regret == 0:  # no regret is possible, and some terms divide by it
             return [(sp.S.Zero, 0.0)]
         if instance.anytime and self.restarts:
             return self._summands_of_epochs(instance, whole=whole)

@@ -72,7 +72,7 @@ def _printed_tree(*, least: bool) -> ConfidenceTheorem:
 
 
 def _printed_messages(sent: sp.Expr, theorem: str, *, least: bool) -> RegretBound:
-    """Return the theorem of messages about so many outcomes with Laplace noise, as printed: of one or all played."""
+    """Return the theorem of messages about `sent` outcomes with Laplace noise, as printed: of one or all played."""
     times, square = ("", "") if least else (" K", "K^2 ")
     return RegretBound(
         family="semi-bandit",

@@ -1,4 +1,4 @@
-"""Gaussian noise on a value that moves by a random amount: a record's contribution depends on the draw."""
+"""Gaussian noise on a value to which a record contributes a random amount, as in subsampled batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mechanisms.profiles.subsampled import BothDirections, OneDirection
 _MOST_PARTS = 256
 _LEAST_RATIO = 1e-15
 _LARGEST_RATIO = 44.0
-"""Of a movement to sigma: beyond, e^L is beyond floats, and quadratures take too many nodes."""
+"""The largest ratio of a movement to sigma: beyond, e^L is no float, and quadratures take too many nodes."""
 
 
 @dataclass(frozen=True)

@@ -73,11 +73,11 @@ from mechanisms.profiles.subsampled import BothDirections, OneDirection, check_s
 BOUND = "random allocation, by chords"
 MOST_STEPS = 100_000
 _LARGEST_MOVEMENT = 2.5
-"""Of a movement to sigma."""
+"""The ratio of a movement to sigma."""
 _LEAST_MOVEMENT = 5e-4
-"""Times √t: below, what is summed oscillates too often."""
+"""The least movement times √t: below, the summands oscillate too often."""
 _NEED = 40.0
-"""Rules err by e^{-40} of what they sum."""
+"""Quadrature rules have a relative error of e^{-40}."""
 _DAMPING = 16.0
 """cT: terms of the next period count e^{-16}, those of a quarter of this one e^4."""
 _WIDE = 8.0
@@ -202,7 +202,7 @@ class _PeriodSums:
 
 @lru_cache(maxsize=64)
 def put_bounds(movement: float, steps: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return nodes v, and bounds on E(v - S)^+ there, S the sum of so many lognormal factors of mean 1."""
+    """Return nodes v, and bounds on E(v - S)^+ there, S the sum of `steps` lognormal factors of mean 1."""
     transform, x = _LognormalTransform(movement), math.exp(-_DAMPING)
     spread = min(math.sqrt(steps * math.expm1(movement * movement)), float(steps))
     near = steps + _WIDE * spread
@@ -219,7 +219,7 @@ def put_bounds(movement: float, steps: int) -> tuple[FloatArray, FloatArray, Flo
         low = value - off - sums.smoothed - over * x * (1.0 + 1e-6)
         known.append((places, np.maximum(low, np.maximum(places - steps, 0.0)), np.minimum(high, places)))
         if 0.25 * period >= furthest or over <= 2.0 * (off[-1] + sums.smoothed[-1]):
-            break  # what is left is less than what is known of it
+            break  # the rest is below the error of its bounds
         places = np.geomspace(0.25 * period, 0.25 * _GROWTH * period, _FURTHER_NODES + 1)[1:]
         period *= _GROWTH
     v, low, high = (np.concatenate(parts) for parts in zip(*known, strict=True))
@@ -260,7 +260,7 @@ def _nodes_above(movement: float, steps: int) -> tuple[FloatArray, list[int]]:
 
     S/t is smaller in convex order than one lognormal factor r (the mean of t such factors given their sum). With
     a = ln(v/t)/m + m/2, E(v - S)^+ is at most v Φ(a) - t Φ(a - m), and E(S - v)^+ at most t Φ(m - a) - v Φ(-a). Above
-    t heights are v - t and what is more: as one float they would not show that.
+    t heights are v - t plus an excess: as one float they would lose that.
     """
     v, _, high = put_bounds(movement, steps)
     known = {place: int(Fraction(top) * _UNIT) for place, top in zip(v.tolist(), high.tolist(), strict=True)}

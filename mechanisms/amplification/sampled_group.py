@@ -57,7 +57,7 @@ from mechanisms.profiles.related_profile import bare
 from mechanisms.profiles.subsampled import BothDirections, OneDirection, SampledProfile, check_sampled
 
 MOST_SAMPLED = 256
-"""The largest group whose pair is computed; the time grows with it."""
+"""The largest group for which the dominating pair is computed; the time grows with it."""
 _MOST_MOVEMENT = 1e7
 """The largest movement, in units of the noise, at which rounding leaves something of a curve of mixtures."""
 
@@ -234,8 +234,8 @@ class SampledGroupProfile(BothDirections, SampledProfile):
 class PoissonReplacedProfile(GroupOnSample):
     """Gaussian or Laplace noise on a Poisson sample, for one record, or up to k, replaced by others.
 
-    The base is stated for adding or removing a record: what counts is the movement D of the query when one *joins or
-    leaves* the sample. One symmetric pair, ((1-q) N_0 + q N_D, (1-q) N_0 + q N_{-D}) of one record; see the module's
+    The base is stated for adding or removing a record: its movement D is that of the query when one *joins or leaves*
+    the sample. One symmetric pair, ((1-q) N_0 + q N_D, (1-q) N_0 + q N_{-D}) of one record; see the module's
     theorem. Of other noise no curve is written here: take the base's `SubsampledProfile` and `convert` it, a group of
     two.
 

@@ -39,7 +39,7 @@ from mechanisms.profiles.privacy_profile import PrivacyProfile
 
 BOUND = "shuffled messages: the clones of one client"
 MOST_CLIENTS = 10**9
-"""Clients; more count as so many, which dominates."""
+"""The largest number of clients that is computed; more count as so many, which dominates."""
 _EXACT = 256
 """Numbers of coins up to which each is kept by itself."""
 _REACH = 7.0
@@ -61,8 +61,8 @@ def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
     Parameters
     ----------
     profile
-        Of one client's message, for replacing its record; of finite pure ε₀ (``pure_epsilon``), which is all that the
-        theorem uses.
+        The profile of one client's message, for replacing its record; of finite pure ε₀ (``pure_epsilon``), which is
+        all that the theorem uses.
     clients
         The public number of messages that are shuffled together, that of the client in question included.
 

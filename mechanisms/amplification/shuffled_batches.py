@@ -1,4 +1,4 @@
-"""Batches of a pass over shuffled records: each record is in one of them."""
+"""A pass over shuffled records, with a mechanism on each batch: every record is in one batch."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class ShuffledBatchesProfile(SameCurve):
     sets: their releases depend on earlier ones by the same kernel. The one with it is dominated by the mechanism's
     pair, given any earlier releases (Zhu, Dong, Wang 2022, Thm 10). []
 
-    The secrecy of the order is worth something, which is not counted. It is not what random allocation has: there the
-    rest of a batch does not depend on where the record is, here another one has its place elsewhere. A record that is
-    *added* moves others to other batches; for that nothing is proved.
+    The order is secret, which could lower the loss; that is not used here. It is another law than random allocation's:
+    there the rest of a batch does not depend on the record's place, here another record takes its place elsewhere. A
+    record that is *added* moves others to other batches; that case is not covered.
 
     Parameters
     ----------
     profile : PrivacyProfile
-        The mechanism's on one batch, for the same relation.
+        The mechanism's profile on one batch, for the same relation.
     """
 
     neighbouring = delegated("profile.neighbouring")

@@ -1,4 +1,4 @@
-"""Randomized responses, shuffled: between the blanket of this randomizer, and data that attain nearly as much.
+"""Shuffled randomized responses: an upper curve from this randomizer's blanket, and a lower one that data attain.
 
 With r = 1/(e^{ε₀} + k - 1) and p = e^{ε₀} r a client sends its own word with probability p, each other one with r.
 
@@ -78,8 +78,8 @@ def shuffled_response(size: int, epsilon: float, clients: int) -> ShuffledRespon
     epsilon : float
         ε₀ of one response, positive, at most 8.
     clients : int
-        The public number of messages that are shuffled together, at least 2; what is more than `most_clients` hides no
-        more here.
+        The public number of messages that are shuffled together, at least 2; clients beyond `most_clients` do not lower
+        the curve.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Gaussian noise on a Poisson sample of which a uniform subset is kept where it is too large."""
+"""Gaussian noise on a Poisson sample that is cut to a uniform subset where it exceeds the batch size."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def binomial_tail(size: int, rate: float, least: int) -> tuple[float, float]:
 
     One that is below 1e-290 is rounded up to that. Sums of terms over that of the mode, each the product of quotients
     of neighbours. A quotient is off by 2.5 units of 2^-52, its product by another half. At most w = 38 sd + 502 <
-    190,600 are multiplied, so quotients of sums are off by 6w 2^-52 < 3e-10. What is further than 38 sd + 500 from the
-    mean has probability < 2e-300 (Bernstein: d² >= 1382 (sd² + d/3)).
+    190,600 are multiplied, so quotients of sums are off by 6w 2^-52 < 3e-10. Numbers further than 38 sd + 500 from the
+    mean have probability < 2e-300 (Bernstein: d² >= 1382 (sd² + d/3)).
     """
     reach = math.ceil(38.0 * math.sqrt(size * rate * (1.0 - rate))) + 501
     mode = min(size, math.floor((size + 1) * rate))

@@ -27,7 +27,7 @@ from mechanisms.profiles.related_profile import bare, restate
 
 _WIDTH = 1e-9
 _MOST_NODES = 256
-"""Of a curve at more points: between them it is convex in e^ε, and below chords."""
+"""Points at which a curve is computed; at more, it is bounded by its chords, as it is convex in e^ε."""
 _FEW = 8
 """Different finite losses: sums of more have too many values, or an integral is as good."""
 _SWITCHING = "the worst pair of data sets for each release, whatever the others showed"

@@ -243,8 +243,8 @@ def plan_oscillating_contour(
 ) -> ContourPlan | None:
     """Return a contour with few nodes for many different losses with atoms (`mechanisms.losses.oscillation`), or None.
 
-    The phantom, and what other Gaussian part there is, bounds what lies beyond a far height τ'; c is tabulated up to
-    that one. First it is checked that c can be small enough at all.
+    The phantom, and any other Gaussian part, bounds the integral beyond a far height τ'; c is tabulated up to that one.
+    First it is checked that c can be small enough at all.
     """
     loss, s, wanted = line.loss, line.s, _wanted_tail(saddle, tolerance)
     rho = loss.precision + phantom

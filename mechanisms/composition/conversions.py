@@ -73,7 +73,7 @@ def gaussian_dp_of(profile: PrivacyProfile) -> float | None:
 
 
 _LARGEST_EXPONENT = 690.0
-"""Of a δ: a smaller one counts as e^-690, as floats that are much smaller lose digits."""
+"""The largest exponent of a δ: a smaller δ counts as e^-690, as floats much below lose digits."""
 
 
 def epsilons_of_renyi(orders: FloatArray, divergences: FloatArray, delta: float) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Answers with a proof: a bound from above, or an enclosure, the lower end of which a pair of data sets attains.
+"""Certified answers: an upper bound, or an interval the lower end of which a pair of data sets attains.
 
 A statement about a composition is an upper end, from a theorem that holds for every mechanism with the stated
 parameters, or a lower end, from data sets that lose so much. An answer is the intersection of all statements.

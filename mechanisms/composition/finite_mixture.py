@@ -15,7 +15,7 @@ from mechanisms.profiles.atomic_profile import AtomicProfile
 from mechanisms.profiles.privacy_profile import BoundedCurve, PrivacyProfile
 
 _LARGEST_TABLE = 1_000_000
-"""Numbers held at once."""
+"""The largest number of entries held at once."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From certified bounds on δ(ε) to certified bounds on ε(δ), and to the largest count that fits."""
+"""From certified bounds on δ(ε) to certified bounds on ε(δ), and to the largest number of releases within them."""
 
 from __future__ import annotations
 

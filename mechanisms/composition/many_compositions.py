@@ -1,4 +1,4 @@
-"""Which of many compositions of the same kinds of releases stay below a point (ε, δ): one contour for all of them.
+"""Upper bounds on δ(ε) of many compositions of the same kinds of releases at once, from one contour.
 
 Theorem 2 of `mechanisms.composition.contour` bounds δ from above by a sum over the nodes of any line Re z = s; aliases
 only add to it. A composition's transform there is the product of those of its kinds, so that of all compositions is one

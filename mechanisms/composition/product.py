@@ -339,7 +339,7 @@ class Product:
             # The Chernoff bound was further above ε: the terms that are negligible beside δ depend on ε.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
             line = TiltedLoss(loss, saddle.s)
-        # Where what is summed is that much larger than δ, rounding makes it wide, and a grid does little better.
+        # Where the terms are that much larger than δ, rounding makes it wide, and a grid does little better.
         sums_round = line.log_size(result.upper) - math.log(delta) > math.log(_WORK.not_tight / _WORK.tight)
         enough = _WORK.wide if sums_round else _WORK.not_tight
         if result.width > enough * max(1.0, result.upper) and not time_is_over():

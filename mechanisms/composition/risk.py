@@ -41,7 +41,7 @@ _FAR = 40.0
 _LEAST_RATE = 1e-300
 """The smallest false positive rate: up to its inverse, and e^ε beside it, all is a float."""
 _WIDTH = 1e-7
-"""Of the intervals of δ, aimed at: the chords cost as much."""
+"""The target width of intervals of δ: the chords lose as much."""
 
 _DeltaCurve = Callable[[float], Enclosure | Bound]
 """δ at every real ε, in one direction."""
@@ -95,7 +95,7 @@ class Risk:
 
 
 FALSE_POSITIVE_RATES = (0.1, 0.01, 1e-3, 1e-5)
-"""Where `risk_of` looks by default."""
+"""The false-positive rates of `risk_of` by default."""
 
 
 def risk_of(loss: ComposedLoss, false_positive_rates: tuple[float, ...] = FALSE_POSITIVE_RATES) -> Risk:
@@ -316,7 +316,7 @@ def _scale(curve: _DeltaCurve) -> float:
 def _best_epsilon(curve: _DeltaCurve, k: float) -> float:
     """Return about the ε at which δ(ε) + e^ε k is least.
 
-    With w = e^ε it is at least 1 - w + kw, and kw; what is no more than at ε = 0 lies between; 0 after a deadline.
+    With w = e^ε it is at least 1 - w + kw, and kw; so ε with a smaller value than at 0 lie between; 0 after a deadline.
     """
 
     def height(epsilon: float) -> float:
@@ -340,8 +340,8 @@ def _best_epsilon(curve: _DeltaCurve, k: float) -> float:
 def _least_in_cell(left: float, right: float, lines: list[tuple[float, float, float]], k: float) -> float:
     """Return the least of max(lines) + kw over [left, right], rounded down; a line is (w, value there, slope).
 
-    What is rounded is off by a few u of the sizes of its parts: where two lines meet, too, as one of the two sums that
-    meet there rises and the other one falls.
+    Rounded sums are off by a few u of the sizes of their parts: where two lines meet, too, as one of the two sums
+    rises there and the other one falls.
     """
     at = [left, right]
     for i, (x, y, slope) in enumerate(lines):

@@ -28,7 +28,7 @@ from mechanisms.profiles.subsampled import OneDirection
 _ENOUGH = 3.0
 """A contour this many times wider than the width aimed at is good enough, as in `ComposedLoss`."""
 _WORSE = 1.5
-"""And one that is not much wider than it was when it was planned."""
+"""A contour at most this many times wider than it was when planned is good enough, too."""
 _GROWN = 2.0
 """When the number of releases has grown by this factor, a contour with fewer nodes, or a better tilt, may do."""
 _FEW = 16
@@ -173,7 +173,7 @@ class RunningLoss:
         Parameters
         ----------
         profile : PrivacyProfile
-            Of one more release.
+            The profile of one more release.
         epsilon, delta : float
             The budget.
 
@@ -371,7 +371,7 @@ class _GrowingDirection:
         return replace(found, lower=(found.lower + least) * (1.0 - 4 * ROUNDING), upper=upper)
 
     def fits(self, side: PrivacyProfile, count: int, epsilon: float, delta: float) -> bool | None:
-        """Return True if δ(epsilon) stays within delta with so many more; None if the contour leaves it open."""
+        """Return True if δ(epsilon) stays within delta with `count` more; None if the contour leaves it open."""
         contour, loss = self._current(), side.loss()
         if contour is None or loss is None:
             return None

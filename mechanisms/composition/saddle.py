@@ -1,4 +1,4 @@
-"""Saddle points, through which contours go: the tilt at which a privacy loss is centred on the ε of interest."""
+"""Saddle points for contours: the tilt at which a privacy loss is centred on the ε of interest."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ _FURTHER = 1e-3
 """A recursion's grid ends where δ is that much smaller."""
 _LARGEST_RANGE = 30.0
 _MOST_KINDS = 8
-"""Of samples of fixed size, to bound divergences over all data."""
+"""The largest number of kinds of fixed-size samples for which divergences are bounded over all data."""
 _TILTS = np.geomspace(0.1, 50.0, 32)
 _LEAST_DELTA = 1e-300
 

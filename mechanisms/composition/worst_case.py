@@ -1,4 +1,4 @@
-"""Adaptive worst case of bounded-range releases: a recursion over which of its laws the next one has.
+"""Worst case over adaptive choices of bounded-range releases: a recursion over the laws of the next release.
 
 Theorem. Let S be the set of pairs that every release can have. V_0(w) = (1 - w)^+, V_k(w) = sup over (P, Q) in S of
 E_P V_{k-1}(w Q/P). Then V_n(e^ε) is the supremum of δ(ε) over all adaptive choices of n pairs from S.
@@ -33,11 +33,11 @@ from mechanisms.losses.privacy_loss import ROUNDING
 from mechanisms.numerics.deadline import check_time
 
 _MOST_WORK = 3e7
-"""Grid points, times cells, times releases: half a second."""
+"""The largest product of grid points, cells and releases: half a second."""
 _MOST_CELLS = 80
 _LEAST_CELLS = 6
 _LEAST_SIZE = 1e-6
-"""Of losses in less rounding is as much as the curve."""
+"""The least interval of losses: in a smaller one the rounding is as large as the curve."""
 
 
 def bounded_range_curve(size: float, count: int, right: float) -> tuple[FloatArray, FloatArray] | None:
@@ -50,7 +50,7 @@ def bounded_range_curve(size: float, count: int, right: float) -> tuple[FloatArr
     count
         n.
     right
-        Where the grid ends.
+        The right end of the grid.
     """
     cells = int(min(_MOST_CELLS, math.sqrt(_MOST_WORK * size / (count * max(right, size)))))
     too_much = cells < _LEAST_CELLS or size < _LEAST_SIZE

@@ -1,4 +1,4 @@
-"""Counters with noise that is independent after a few steps: the square root of the counting matrix, cut below a band.
+"""Banded counters: the square root of the counting matrix, cut to a band, so that noise is independent beyond it.
 
 Its coefficients are rounded down to multiples of 2^-20: so the rows of increments on a grid, too, are exact sums.
 """

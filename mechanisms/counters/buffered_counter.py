@@ -1,4 +1,4 @@
-"""Counters with a handful of buffers: nearly the square root's accuracy in constant memory."""
+"""Counters with five buffers: nearly the variance of the square-root counter in constant memory."""
 
 from __future__ import annotations
 

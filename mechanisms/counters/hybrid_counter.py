@@ -1,4 +1,4 @@
-"""The hybrid counter, for an unknown horizon.
+"""The hybrid counter: a private running sum for an unknown horizon.
 
 Chan, Shi & Song 2011, "Private and continual release of statistics", Sec. 4.
 """

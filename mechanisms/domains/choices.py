@@ -1,4 +1,4 @@
-"""Domains of counts and choices: whole numbers, one of several, or none."""
+"""Domains of counts and choices: vectors of integers, one category of several, or at most one."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class FloatBounds:
         return self._times(coefficients, weight, 2.0 * coefficients.size)
 
     def _times(self, factors: npt.NDArray[np.float64], weight: float, units: float) -> FloatBounds:
-        """Return the bounds of products, each of at most so large a weight and rounded by so many units."""
+        """Return the bounds of products with `factors`, of at most this weight in all, rounded by so many units."""
         magnitude = multiply_up(self.magnitude, weight)
         error = self.error if self.overflowed else multiply_up(self.error, weight)
         exponent = self.exponent + _lowest_bit(factors)
@@ -210,7 +210,7 @@ class _Grid:
     ends
         The lowest and highest multiple in the domain, if one of the domain's ends is none.
     radius, order
-        Of a ball: its vectors are rounded towards zero.
+        The radius and order of a ball: its vectors are rounded towards zero.
     rounds
         True if values are rounded at all.
     """

@@ -332,7 +332,7 @@ class _AtomicLossSum(LossSum):
         """Return ln M_i by M_i - 1 = Σ_j p_ij (e^{zl_ij} - 1) - mass, which does not cancel, and the error.
 
         e^w - 1 = 2 e^{w/2} sinh(w/2). If masses mirror each other l > 0 and -l together add
-        4 p e^{-l/2} sinh(zl/2) sinh((z+1)l/2): it is second order in l, and so is its error, what counts multiply.
+        4 p e^{-l/2} sinh(zl/2) sinh((z+1)l/2): it is second order in l, and so is its error, which counts multiply.
         """
         values, log_p, relative, displaced, _ = (table[rows] for table in self._table)
         mass, off_mass, mirrored = (column[rows] for column in self._infinite_parts)

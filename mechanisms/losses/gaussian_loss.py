@@ -16,9 +16,9 @@ from mechanisms.losses.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, 
 _BEYOND_FLOATS = np.errstate(over="ignore", invalid="ignore")
 
 _MOST_OF_SAMPLED = 2000.0
-"""Of ρ: e^L of a record in the sample is beyond floats, and nodes are as many as 1/σ."""
+"""The largest ρ: beyond, e^L of a record in the sample is beyond floats, and nodes are as many as 1/σ."""
 _LEAST_OF_SAMPLED = 1e-280
-"""Of ρ: less, and σ² is beyond floats, or ρ has lost digits."""
+"""The least ρ: below, σ² is beyond floats, or ρ has lost digits."""
 
 
 def sampled_gaussian_loss(

@@ -24,13 +24,13 @@ _SHARES = (0.42, 0.3, 0.2, 0.1, 0.03, 0.01, 0.003, 0.001)
 _FURTHEST = 24.0
 """The longest shift, in σ over the first share: its square is about 2 · 46."""
 _BLOCK = 2**18
-"""Numbers in an array."""
+"""The largest number of entries of an array."""
 _MOST_NODES = 2**14
-"""Of a rule for a tilt that may be chosen."""
+"""The largest number of nodes of a rule, for a tilt to be chosen."""
 _HIGH = 100.0
 """Orders of Rényi divergences above which, as a rule, none is best."""
 _MOST_NUMBERS = 2**20
-"""Of the rule for one of them."""
+"""The largest number of entries of the rule for a Rényi order above `_HIGH`."""
 _OF_A_NODE = 0.025
 """Complex exponentials that take the time of a node of the quadrature at one height."""
 _SAMPLE = 16

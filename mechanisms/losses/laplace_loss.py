@@ -25,7 +25,7 @@ from mechanisms.losses.sampled_laplace_loss import SampledLaplaceLoss
 _BLOCK = 2**15
 """Complex numbers that are worked on at a time."""
 _LARGEST_OF_GROUPS = 300
-"""Of e, on a sample: see `mechanisms.losses.sampled_laplace_loss.laplace_parts`."""
+"""The largest e of a group on a sample: see `mechanisms.losses.sampled_laplace_loss.laplace_parts`."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ _LEAST_CURVATURE = 1e-290  # below it squares of frequencies may be no normal fl
 _BETWEEN = 0.1  # excess of c over its points, in A
 _PER_BIN = 16.0  # the FFT is this much longer than the points needed: (2π/16)²/8 = .02 A
 _ROUNDING = 1e-9
-"""Of A: the rounding of the FFT is below 8u lg N √N, N = `_MOST_POINTS` (Higham 2002, Thm 24.2), and that is 1e-11."""
+"""Relative to A: the FFT's rounding is below 8u lg N √N, N = `_MOST_POINTS` (Higham 2002, Thm 24.2), which is 1e-11."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class Oscillations:
         )
 
     def repeated(self, times: float) -> Oscillations:
-        """Return those of every loss so many times."""
+        """Return the oscillations of `times` copies of every loss."""
         if times == 1.0:
             return self
         return Oscillations(

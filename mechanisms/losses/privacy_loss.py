@@ -122,8 +122,8 @@ class SampledPair(enum.Enum):
 class PrivacyLoss(abc.ABC):
     """The law of a privacy loss, given by its moment generating function; a frozen, hashable value.
 
-    What makes bounds certified: `log_mgf_line` returns a bound on its own error, `log_envelope` a bound on
-    |M| beyond a height, `supremum` and `infimum` bounds on the finite values.
+    Bounds are certified by these: `log_mgf_line` returns a bound on its own error, `log_envelope` a bound on |M| beyond
+    a height, `supremum` and `infimum` bounds on the finite values.
     """
 
     @property
@@ -276,9 +276,9 @@ class PrivacyLoss(abc.ABC):
         rate
             q in (0, 1).
         pair
-            Which pair.
+            The pair of laws.
         size
-            Of a Poisson sample, the number of records that are removed, added or replaced together.
+            For a Poisson sample, the number of records that are removed, added or replaced together.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""The privacy loss of Laplace noise on a sample: one law under one of both data sets, tilted in one or two ways."""
+"""The privacy loss of Laplace noise on a Poisson sample, for records that are removed, added or replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mechanisms.numerics.quadrature import REAL_AXIS, Panels
 from mechanisms.numerics.rounding import up
 
 _HALVINGS = 3
-"""Of the interval in which the widest panel with a small error is looked for, in the logarithm."""
+"""Halvings, in the logarithm, of the interval of widths in which the widest panel of small error is sought."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class LaplacePiece:
     def panels(self, b: float, height: float) -> Panels:
         """Return panels of the density, narrow where e^{bm} is large.
 
-        What is further from where that is largest than where less than e^{-51} of it are left is left out.
+        From the end where it is largest they go to the point where less than e^{-51} of it remains.
         """
         e, start = self.end, self.start
         whole, odds = e - start, self.odds
@@ -111,7 +111,7 @@ class LaplacePiece:
             distance += 2.0 * half[-1]
             at = e - distance if b >= 0.0 else start + distance
             if abs(b) * abs(top - float(self.log_ratio(np.array(at)))) >= 51.0 + e:
-                break  # below 2e^{-51} of what lies outside of this end, or below e^{-51}
+                break  # below 2e^{-51} of the mass outside of this end, or below e^{-51}
             own = half_width(distance, 0.5 * distance)
             rest = 0.5 * (whole - distance)
             half.append(rest if own > 0.7 * rest else own)
@@ -213,7 +213,7 @@ class SampledLaplaceLoss(PrivacyLoss):
         e, the largest loss of the Laplace mechanism, positive: of a record that joins or leaves a Poisson sample, or of
         one that is replaced in a sample of fixed size.
     pair : SampledPair
-        Which pair.
+        The pair of laws.
     size : int
         k; 1 of a sample of fixed size.
     """

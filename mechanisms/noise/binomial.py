@@ -47,7 +47,7 @@ class Binomial(BuiltInMechanism):
     delta : float, optional
         The nominal δ at which ``epsilon`` and basic composition read the profile.
     clients : int, optional
-        The clients whose random bits are the noise: N / clients bits of each client who sends a message. Then the
+        The clients whose random bits are the noise: N / clients bits of each client that sends a message. Then the
         mechanism is a shuffler, and the only kind that a gate of shuffle trust releases through.
     ones : int
         g, the number of ones for a 1: the value is multiplied by it before the noise. The noise on a count of clients
@@ -160,7 +160,7 @@ class Binomial(BuiltInMechanism):
 
 
 def _ones_of(trials: int) -> int:
-    """Return the number of ones among so many of the operating system's random bits, 8 MB of them at a time."""
+    """Return the number of ones among `trials` of the operating system's random bits, 8 MB of them at a time."""
     whole_parts, rest = divmod(trials, _PART)
     return sum(secrets.randbits(size).bit_count() for size in (*(_PART,) * whole_parts, rest))
 

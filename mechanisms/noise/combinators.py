@@ -194,7 +194,7 @@ class PostProcessed(_Wrapped):
     mechanism : Mechanism
         The only part that sees the data.
     function : callable
-        From released arrays to anything; it must not see the data.
+        Function from released arrays to anything; it must not see the data.
     name : str, optional
         Under which the function is saved; its ``__name__`` by default.
     """

@@ -62,7 +62,7 @@ class Gaussian(BuiltInMechanism):
     def for_epsilon_delta(cls, epsilon: float, delta: float, *, sensitivity: Sensitivity | float) -> Gaussian:
         """Return the mechanism with the least noise that is (ε, δ)-DP (analytic, Balle & Wang 2018, Alg. 1).
 
-        Sigma is what `largest_mu` allows, and a little more: ``.epsilon <= epsilon``, and n releases with noise of
+        Sigma is a little above the least one by `largest_mu`: ``.epsilon <= epsilon``, and n releases with noise of
         sigma √n fit into a budget that one fits into, though √n is rounded.
 
         Raises
@@ -86,7 +86,7 @@ class Gaussian(BuiltInMechanism):
         """Return the textbook calibration sigma = l2 √(2 ln(1.25/δ)) / ε (Dwork & Roth 2014, Thm A.1).
 
         The theorem is proved for ε < 1 and fails for large ε; ``epsilon`` and ``profile`` of the result
-        say what it truly guarantees.
+        are its true guarantee.
 
         Raises
         ------

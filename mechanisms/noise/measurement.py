@@ -1,4 +1,4 @@
-"""To and from OpenDP measurements."""
+"""Conversion of mechanisms to OpenDP measurements, and of OpenDP measurements to mechanisms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of mechanisms, and their written form."""
+"""The interface of mechanisms, and their written form as JSON data."""
 
 from __future__ import annotations
 

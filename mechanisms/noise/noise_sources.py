@@ -1,4 +1,4 @@
-"""Noise sources: NumPy's for simulation, OpenDP's where the output leaves the building."""
+"""Noise sources: NumPy's for simulation, OpenDP's for outputs that are published."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class NumpyNoise:
 
 _LARGEST_TABLE = 8192.0
 _LARGEST_SCALE = 2.0**200
-"""Of more, too, all but 2^-130 of the sums lie beyond 64 bits."""
+"""The scale that larger ones are cut to: all but 2^-130 of the sums lie beyond 64 bits anyway."""
 
 
 def _add_saturating(location: IntArray, noise: FloatArray) -> IntArray:

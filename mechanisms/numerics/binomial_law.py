@@ -18,7 +18,7 @@ _EXACT = np.array(
 NEGLIGIBLE = 700.0
 """`window` leaves out tails below exp(-NEGLIGIBLE) on either side."""
 MOST_TRIALS = 2**38
-"""Of a law that is summed term by term: a window has 37 terms for each square root."""
+"""The largest number of trials of a law that is summed term by term: a window has 37 √trials terms."""
 
 
 def checked_trials(value: object) -> int:

@@ -1,4 +1,4 @@
-"""Deadlines for certified numbers: the answer is the best bound proved by then."""
+"""Deadlines for certified bounds: when the time is over, the answer is the best bound proved so far."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contextvars import ContextVar
 from mechanisms.parameters import ParameterError, real
 
 _END: ContextVar[tuple[float, float]] = ContextVar("deadline", default=(math.inf, math.inf))
-"""When it is over, and of how many seconds it was."""
+"""The time at which it is over, and its length in seconds."""
 GRACE = 1.0
-"""Seconds after a deadline in which what is proved with little work still may be."""
+"""Seconds after a deadline in which a bound that takes little work may still be proved."""
 
 
 class OutOfTime(Exception):
@@ -22,12 +22,12 @@ class OutOfTime(Exception):
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Limit the time for proved numbers in the block to so many seconds in all; infinity is no limit.
+    """Limit the total time for proved numbers in the block to `seconds`; infinity is no limit.
 
-    Later answers are wider, and still proved: by bounds that are known by then, or that take little time, as some
-    passes over the different mechanisms: a second is given to these, then what is missing counts as unbounded. Work is
-    stopped between steps of some hundredths of a second. Of deadlines in one another the first counts; other threads
-    have their own.
+    After it answers are wider, and still proved: by bounds that are known by then, or that take little time, such as
+    some passes over the different mechanisms. These get one more second; then a missing bound counts as infinite. Work
+    is stopped between steps of some hundredths of a second. Of nested deadlines the first counts; other threads have
+    their own.
 
     Raises
     ------
@@ -45,13 +45,13 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 def time_is_over(grace: float = 0.0) -> bool:
-    """Return True if the deadline has passed, so many seconds ago."""
+    """Return True if the deadline has passed, `grace` seconds ago or earlier."""
     end = _END.get()[0] + grace
     return end < math.inf and time.monotonic() >= end
 
 
 def check_time(grace: float = 0.0) -> None:
-    """Raise `OutOfTime` if the deadline has passed, so many seconds ago."""
+    """Raise `OutOfTime` if the deadline has passed, `grace` seconds ago or earlier."""
     if time_is_over(grace):
         raise OutOfTime(f"{time_limit_text()} is over")
 

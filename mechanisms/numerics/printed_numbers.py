@@ -14,7 +14,7 @@ _DIGITS = 6
 
 
 def at_least(value: float, digits: int = _DIGITS) -> str:
-    """Return a lower end as a text: rounded down to so many significant digits, ∞ for infinity.
+    """Return a lower end as a text: rounded down to `digits` significant digits, ∞ for infinity.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def at_least(value: float, digits: int = _DIGITS) -> str:
 
 
 def at_most(value: float, digits: int = _DIGITS) -> str:
-    """Return an upper end as a text: rounded up to so many significant digits, ∞ for infinity."""
+    """Return an upper end as a text: rounded up to `digits` significant digits, ∞ for infinity."""
     return _rounded(value, digits, ROUND_CEILING)
 
 

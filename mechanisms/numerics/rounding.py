@@ -94,7 +94,7 @@ class Ceiling:
     near
         The nearest float.
     rest
-        What is missing, to the nearest float: at most half a unit in the last place of ``near``.
+        The rest, to the nearest float: at most half a unit in the last place of ``near``.
     """
 
     near: float

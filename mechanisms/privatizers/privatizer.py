@@ -59,7 +59,7 @@ class Communication:
         return Communication(self.reals + other.reals, self.bits + other.bits)
 
     def __mul__(self, clients: int) -> Communication:
-        """Return the size of the messages of so many clients."""
+        """Return the size of the messages of `clients` clients."""
         return Communication(self.reals * clients, self.bits * clients)
 
 

@@ -121,7 +121,7 @@ class AtomicProfile(PrivacyProfile):
 
     @property
     def relative_error(self) -> float:
-        """That of the probabilities, and of a sum of so many terms."""
+        """The relative error of the probabilities, and of a sum of all of them."""
         return self.relative_rounding + 2.0**-53 * (8.0 * len(self.losses) + 20.0)
 
     def __hash__(self) -> int:

@@ -1,4 +1,4 @@
-"""Mechanisms whose privacy loss stays in an interval of length ε: the exponential mechanism and its kin."""
+"""Bounded-range mechanisms, with a privacy loss in an interval of length ε: the exponential mechanism and its kin."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ from mechanisms.profiles.related_profile import HeldProfile, RelatedProfile, bar
 from mechanisms.profiles.subsampled import SampledProfile, SubsampledDirection, check_sampled
 
 _MOST_STRIPS = 500
-"""Of the plane, in each direction."""
+"""The largest number of strips of the plane, in each direction."""
 _STRIP = 0.05
 _LEVELS = 24.0
-"""Of losses in one standard deviation, and later in a factor of e."""
+"""Levels of losses in one standard deviation, and further out in a factor of e."""
 
 
 def _normal_strips(edges: FloatArray, centre: float) -> FloatArray:

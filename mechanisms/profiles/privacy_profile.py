@@ -108,7 +108,7 @@ class PrivacyProfile(abc.ABC):
             return None
         size = up(self.pure_epsilon)
         if size < HARDLY_ANY:
-            return 2.0 * size  # √(π/2) ε is enough; what is computed below could vanish
+            return 2.0 * size  # √(π/2) ε is enough; the result below could vanish
         if size > 600.0:
             return 2.0 * math.sqrt(2.0 * size) * (1.0 + 1e-15)
         return gaussian_mu_at(1.0 / (1.0 + math.exp(size)), math.tanh(0.5 * size))

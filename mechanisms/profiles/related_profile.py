@@ -1,4 +1,4 @@
-"""A curve that is stated for another neighbouring relation than the usual one."""
+"""Privacy profiles that are stated for a neighbouring relation other than their mechanism's usual one."""
 
 from __future__ import annotations
 

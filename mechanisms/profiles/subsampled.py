@@ -1,4 +1,4 @@
-"""Poisson subsampling, one record added, removed or zeroed out: each takes part with probability q, independently."""
+"""Poisson subsampling: each record takes part independently with probability q; one is added, removed or zeroed out."""
 
 from __future__ import annotations
 

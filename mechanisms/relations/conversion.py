@@ -1,4 +1,4 @@
-"""Conversions between neighbouring relations, each with its proof; none happens unasked.
+"""Conversions between neighbouring relations, each with its proof; a caller asks for each explicitly.
 
 ====================  ==================  ==============================================================
 from                  to                  conditions
@@ -186,12 +186,12 @@ class GroupOfTwoProfile(OneRelation):
 
 
 def moved_further(profile: PrivacyProfile, times: int, bound: str) -> PrivacyProfile | None:
-    """Return a curve of the same family for so many records that move the value together; None if there is none.
+    """Return a curve of the same family for `times` records that move the value together; None if there is none.
 
     Parameters
     ----------
     profile
-        Of one record.
+        The profile of one record.
     times
         The number of records.
     bound

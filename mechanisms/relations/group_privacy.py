@@ -178,7 +178,7 @@ class GroupProfile(OneRelation):
 
     @cached_property
     def _least_below(self) -> FloatArray:
-        """The least of the bound by steps at so many of the points where it is looked for; 1 at none."""
+        """The least values of the bound by steps over the first 0, 1, 2, ... points of the search; 1 over none."""
         return np.minimum.accumulate(np.append(1.0, self._by_steps(_LEAST_EPSILONS)))
 
     @property

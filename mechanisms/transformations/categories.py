@@ -298,13 +298,13 @@ class Table(Transformation):
 
 
 def _check_categories(domain: Domain, size: int, made_for: str) -> None:
-    """Raise `DomainError` unless the domain names at most so many categories."""
+    """Raise `DomainError` unless the domain names at most `size` categories."""
     if not isinstance(domain, Categories) or domain.size > size:
         raise DomainError(f"this {made_for} takes {size} categories, not the values of {domain}")
 
 
 def _check_broadcast(name: str, parameter: npt.NDArray[Any], size: int, domain: Domain) -> None:
-    """Raise `DomainError` unless a parameter is a single number or has one for each of so many coordinates."""
+    """Raise `DomainError` unless a parameter is a single number or has one for each of `size` coordinates."""
     if parameter.ndim and parameter.shape[-1] not in (1, size):
         raise DomainError(
             f"{name} of shape {parameter.shape}: must have a number for each coordinate of {domain}"

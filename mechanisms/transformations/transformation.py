@@ -1,7 +1,8 @@
 """Transformations of data: domain in, domain out, and a bound on the distance of results.
 
 A transformation is a frozen value that holds public parameters and remembers nothing: equal numbers have equal results,
-whatever came before or is beside them. That is why `accountant.Private.map` takes it without an assumption.
+independently of earlier calls and of other numbers. That is why `accountant.Private.map` takes it without an
+assumption.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ class Chain(Transformation):
     Parameters
     ----------
     parts
-        From the first to the last.
+        The transformations, from the first to the last.
     """
 
     parts: tuple[Transformation, ...]
@@ -254,7 +255,7 @@ def plain_real(name: str, value: Any) -> float:
 
 
 def reals(size: int) -> Box:
-    """Return all vectors of so many real numbers."""
+    """Return all vectors of `size` real numbers."""
     return Box(-math.inf, math.inf, size)
 
 
@@ -279,5 +280,5 @@ def bounds_of_coordinates(domain: Domain, made_for: str) -> tuple[float, float, 
 
 
 def interval_or_box(lower: float, upper: float, size: int | None) -> Domain:
-    """Return the interval, or the box of vectors of so many coordinates."""
+    """Return the interval, or the box of vectors of `size` coordinates."""
     return Interval(lower, upper) if size is None else Box(lower, upper, size)

@@ -670,7 +670,7 @@ DAMAGES = {
     "no entries": (lambda text: text.replace('"entries"', '"lines"'), "damaged .KeyError: 'entries'"),
     "theorem": (
         lambda text: text.replace('"basic composition"', '"magic"'),
-        "entry 1: its hash is not that of what it says",
+        "entry 1: its hash is not that of its text",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""What an accountant is built of: everything of another kind is refused before anything is charged."""
+"""Arguments of an accountant: every wrong kind is refused before anything is charged."""
 
 from __future__ import annotations
 

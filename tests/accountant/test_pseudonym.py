@@ -1,4 +1,4 @@
-"""What stands for a name is a text, and no name."""
+"""A pseudonym is a text and no name."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""Who is called in two ways has one budget."""
+"""Two spellings of a record's name have one budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a refusal says of those who cannot pay."""
+"""The messages of refusals about records that cannot pay."""
 
 from pathlib import Path
 

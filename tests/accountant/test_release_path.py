@@ -1,4 +1,4 @@
-"""What a release runs through, from the call to the noise."""
+"""The path of a release, from the call to the noise."""
 
 import sys
 from collections.abc import Callable

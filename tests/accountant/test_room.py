@@ -1,4 +1,4 @@
-"""How many more releases fit: so many pass, and the next one is refused."""
+"""The number of remaining releases: so many pass, and the next one is refused."""
 
 import math
 from fractions import Fraction

@@ -385,7 +385,7 @@ def test_the_bound_says_that_it_is_of_an_epoch() -> None:
     assert "T: N (k + 1)(k + 2), N the rounds of the epoch" in words
     told = BOUNDS["dp-bandit"].sentence(anytime=True)
     assert told.startswith("After T rounds")
-    assert "T_0: T, and 2048 for a learner that is not told it" in told
+    assert "T_0: T, and 2048 for a learner without a horizon" in told
 
 
 def test_the_bound_of_one_arm_at_a_time_holds_at_every_horizon() -> None:

@@ -1,4 +1,4 @@
-"""Whoever is refused is refused at the door: the learner goes on as if they had never come."""
+"""A refused record is refused before anything changes: the learner goes on as if it had never come."""
 
 from __future__ import annotations
 

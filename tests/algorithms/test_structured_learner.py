@@ -1,4 +1,4 @@
-"""What goes wrong in a production loop is said plainly, before any privacy is spent."""
+"""Mistakes in a production loop are reported plainly, before any privacy is spent."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class _Mislaid(UniformMatroid):
         ([[0, 5]], r"_Mislaid: solve returned \[0, 5\]; must be different arms from 0 to 4"),
         ([[-2, 1]], "must be different arms"),
         ([[1, 1]], "must be different arms"),
-        ([[-1, 1]], "padding must stand at the end"),
+        ([[-1, 1]], "padding must be at the end"),
         (
             [[0, 1], [0, 1]],
             r"int64 of shape \(2, 2\); must be whole numbers of shape \(lanes, size\) = \(1, 2\)",
@@ -262,7 +262,7 @@ def test_an_oracle_that_loses_its_way_is_refused_before_anything_is_shown(
     [
         ([[0, 0]], r"_Astray: choose returned \[0, 0\]; must be different arms from 0 to 4"),
         ([[0, 5]], r"_Astray: choose returned \[0, 5\]; must be different arms"),
-        ([[-1, 0]], r"_Astray: choose returned \[-1, 0\]; padding must stand at the end"),
+        ([[-1, 0]], r"_Astray: choose returned \[-1, 0\]; padding must be at the end"),
         ([[0.0, 1.0]], "_Astray: choose returned float64"),
         ([0, 1], r"of shape \(2,\); must be whole numbers of shape \(lanes, size\) = \(1, 2\)"),
         (None, "_Astray: choose returned object"),

@@ -1,4 +1,4 @@
-"""What other accountants take for the same compositions; each where it is installed.
+"""Other accountants' cost of the same compositions, for each library that is installed.
 
 Each function returns ε as its library states it. dp-accounting and prv-accountant discretise losses (the first rounds
 up, the second says between which bounds ε is), Opacus and autodp add up Rényi divergences: an upper bound and no more.

@@ -1,4 +1,4 @@
-"""What a saved round of a `DurableRun` costs when the ledger is short and when it is long.
+"""The cost of a saved round of a `DurableRun` with a short and with a long ledger.
 
 Run with ``python tests/benchmarks/bench_durable_run.py``; one core, CPU time of one round and its save, the mean of 50
 after so many rounds. Beside it stands what it was when every save wrote the whole ledger (same machine). The disk's

@@ -1,4 +1,4 @@
-"""What a charge costs, in memory, in stores and with its peers, and how ledgers grow.
+"""The cost of a charge in memory, in stores and in other libraries, and the growth of ledgers.
 
 ``python tests/benchmarks/bench_ledger.py [--folder FOLDER] [--ram FOLDER] [--entries 1000000] [--tumult PYTHON]``
 

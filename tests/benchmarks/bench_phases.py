@@ -1,4 +1,4 @@
-"""What a run of T rounds costs when a learner holds its actions: T = 10^3 .. 10^9, 1,000 runs side by side.
+"""The cost of a run of T rounds of a learner that holds its actions: T = 10^3 .. 10^9, 1,000 runs side by side.
 
 Run with ``python tests/benchmarks/bench_phases.py``; one core, CPU time, the least of three runs. Beside it, the same
 learner one round at a time (measured at T = 2,000 and scaled), which is what a loop over rounds costs.

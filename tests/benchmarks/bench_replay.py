@@ -1,4 +1,4 @@
-"""What one recorded and one replayed release cost, for functions and for learners.
+"""The cost of a recorded and a replayed release, for functions and for learners.
 
 Run with ``python tests/benchmarks/bench_replay.py``; one core, CPU time, the least of three runs. Beside it stands
 the published figure of the known record-and-replay tool (dp-recorder, commit of May 2026: 384 µs per recorded and

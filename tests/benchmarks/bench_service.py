@@ -1,4 +1,4 @@
-"""How many requests a second a service answers, from this machine to itself, and how long each takes.
+"""Requests a second and latency of a service, from this machine to itself.
 
 ``python tests/benchmarks/bench_service.py``: releases of a ledger, and rounds of a learner (act, observe), from 1, 8
 and 32 clients with a connection each. Clients and service share the machine's cores. A release and each half of a

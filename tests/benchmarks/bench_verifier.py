@@ -1,4 +1,4 @@
-"""What the verifier's inner parts cost, in CPU time: ``python tests/benchmarks/bench_verifier.py``."""
+"""CPU time of the verifier's inner parts: ``python tests/benchmarks/bench_verifier.py``."""
 
 from __future__ import annotations
 

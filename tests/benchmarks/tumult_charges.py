@@ -1,4 +1,4 @@
-"""What a charge of Tumult Core's privacy accountant costs; it lives in memory.
+"""The cost of a charge of Tumult Core's privacy accountant, which is in memory.
 
 ``python tests/benchmarks/tumult_charges.py``, in an environment of its own with ``tmlt.core`` (which needs pandas 1).
 `bench_ledger.py --tumult PYTHON` runs it.

@@ -1,4 +1,4 @@
-"""How much sooner ``verify(..., workers=2)`` is done than one process, by the clock, where draws dominate.
+"""The speed-up of ``verify(..., workers=2)`` over one process, by the clock, where draws dominate.
 
 Run ``python tests/benchmarks/two_workers.py`` (two minutes) on a machine on which nothing else runs: it ends with code
 2 if there are not two idle processors, with 1 if two workers are less than 1.7 times as fast, or say something else.

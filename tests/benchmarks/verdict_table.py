@@ -1,4 +1,4 @@
-"""What `verify` says of every privacy claim of the papers, as printed and as repaired, as a Markdown table.
+"""Verdicts on every privacy claim of the papers, as printed and as repaired, as a Markdown table.
 
 Run with ``python tests/benchmarks/verdict_table.py`` (six CPU minutes), or with some numbers of claims for fewer rows.
 Claims are numbered as paper-theorem: 000 is Chen et al. 2020, 002 the matroid bandits paper, 003 the cascading bandits

@@ -1,4 +1,4 @@
-"""What a page looks like in a browser, asked of a real one: each check returns what is wrong with it, by name."""
+"""Checks of a page in a real browser: each returns the faults that it finds, by name."""
 
 from __future__ import annotations
 

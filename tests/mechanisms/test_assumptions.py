@@ -1,4 +1,4 @@
-"""What rests on nothing: this library's own classes, exactly and unmodified, whatever they are nested in."""
+"""Values without assumptions: this library's own classes, exactly and unmodified, at any nesting."""
 
 from __future__ import annotations
 

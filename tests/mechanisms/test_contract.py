@@ -1,4 +1,4 @@
-"""What every built-in mechanism must satisfy. A new mechanism is one more line in `CASES`; without it, it fails.
+"""The contract of every built-in mechanism. A new mechanism is one more line in `CASES`; without it, it fails.
 
 Density and sampler, exact profile, the transform of its privacy loss, relations, JSON, OpenDP's twin if it has one.
 """

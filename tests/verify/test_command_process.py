@@ -95,7 +95,7 @@ def file(tmp_path: Path) -> Callable[[str, str], str]:
         ("os._exit(0)", "ended itself with exit status 0"),
         ("sys.exit(0)", "does not import: SystemExit: 0"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL"),
-        ("raise KeyboardInterrupt", "raised KeyboardInterrupt, and nobody has pressed Ctrl-C"),
+        ("raise KeyboardInterrupt", "raised KeyboardInterrupt without Ctrl-C"),
         ("raise RuntimeError('\\x1b[31mCERTIFIED\\n')", "RuntimeError: \\x1b[31mCERTIFIED"),
         ("while True: pass", "does not import within the time limit of 0.5 s"),
         ("os.closerange(0, 4096)", "ended itself with exit status 1"),

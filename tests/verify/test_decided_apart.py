@@ -1,4 +1,4 @@
-"""What a subject's process says is checked, and what can be proved is proved by the process that was asked."""
+"""Data from a subject's process are checked, and proofs are made by the process that was asked."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_mechanism_that_cannot_be_made_here_rests_on_what_its_process_says() -
 
     result = apart(f"{MECHANISMS}:OWN", forgets)
     assert result.verdict == "unproven"
-    assert "what the process that made your mechanism says" in str(result.assumptions)
+    assert "the description of your mechanism by the process that made it" in str(result.assumptions)
 
 
 @pytest.mark.few(1)
@@ -100,7 +100,7 @@ def test_a_subject_cannot_turn_into_another() -> None:
 
     result = apart(f"{FOLDER}/functions.py:laplace", turns)
     assert result.verdict == "unproven"
-    assert "another subject than it said before" in str(result.findings)
+    assert "another subject than before" in str(result.findings)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""How often a true claim may be refuted is the caller's to say."""
+"""The probability of a false alarm is the caller's choice."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_python_takes_the_name_too():
         ),
         ("twice", "must be different arms from 0 to 5"),
         ("beyond", "must be different arms from 0 to 5"),
-        ("first_padded", "padding must stand at the end"),
+        ("first_padded", "padding must be at the end"),
         ("of_others", "an answer must depend on the weights of its own lane only, not on chance"),
         ("worst", "but alpha = 1 of the optimum .* is more"),
         ("low_optimum", r"above optimum 0.1; must be the largest of all"),

@@ -1,4 +1,4 @@
-"""How subjects are found: what counts as a function, and whose word on neighbours holds."""
+"""Resolution of subjects: objects that count as functions, and the precedence of declared neighbours."""
 
 from __future__ import annotations
 

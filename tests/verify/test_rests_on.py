@@ -1,4 +1,4 @@
-"""What rests on a user's own part is unproven, whatever it is wrapped in; what is ours throughout is certified."""
+"""Values that rest on a user's own part are unproven at any nesting; those of the library alone are certified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is written keeps to its schema, what lacks a key does not, and the published schemas are the package's."""
+"""Written files keep to their schema, files that lack a key do not, and the published schemas are the package's."""
 
 from __future__ import annotations
 

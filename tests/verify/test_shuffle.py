@@ -1,4 +1,4 @@
-"""What the verifier says of shuffle protocols, from the view of the analyzer."""
+"""Verification of shuffle protocols, in the view of the analyzer."""
 
 from pathlib import Path
 

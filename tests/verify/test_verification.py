@@ -1,4 +1,4 @@
-"""What `verify` must show on the registered learners; `test_paper_verdicts` has them at default effort."""
+"""Verification of the registered learners; `test_paper_verdicts` has them at default effort."""
 
 import json
 import math

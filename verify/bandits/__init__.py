@@ -1,1 +1,1 @@
-"""Bandits that know nothing of gates: played on telling rewards, and tested."""
+"""Tests of bandits that use no gate: played on neighbouring reward tables."""

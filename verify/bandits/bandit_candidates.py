@@ -140,7 +140,7 @@ def _worlds(bandit: PlainBandit, adversary: Adversary, effort: Effort, seed: int
 
 
 def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
-    """Return the most telling reward tables; None if the actions never vary."""
+    """Return the most distinguishing reward tables; None if the actions never vary."""
     player = PairedPlayer(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 6))
     screen = screen_rounds(bandit, player, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 7))
     searched = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
@@ -185,7 +185,7 @@ def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> F
 def _draws(
     bandit: PlainBandit, claim: Claim, effort: Effort, predicted: float, rounds: int
 ) -> tuple[int, int, int]:
-    """Return the draws that can be afforded of so many rounds, those of the test, and those of a second one."""
+    """Return the affordable draws of `rounds` rounds each, those of the test, and those of a second one."""
     cost = run_cost(bandit, rounds)
     affordable = int(UNITS_OF_ROUND * effort.lane_rounds / cost)
     near = min(_SIZE.times_if_near * affordable, effort.single_samples)

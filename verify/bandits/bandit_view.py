@@ -45,7 +45,7 @@ class BanditView:
     rounds
         The rounds with messages to read, counted from 1; twice if their steps are read, too.
     layouts
-        Of the messages of each, or of their steps since the round before.
+        The layouts of the messages of each, or of their steps since the round before.
     """
 
     pair: ViewPair

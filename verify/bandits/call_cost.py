@@ -22,7 +22,7 @@ _COUNTED = 8  # runs of a bandit of which the mean is taken
 
 
 def run_cost(bandit: PlainBandit, rounds: int) -> float:
-    """Return the cost of one run of so many rounds, on rewards drawn by coins: the mean of a few runs."""
+    """Return the cost of one run of `rounds` rounds, on rewards drawn by coins: the mean of a few runs."""
     table = bandit.records.coins(rounds, np.random.default_rng(0))
     seeds = np.random.SeedSequence(0)
     bandit.actions(table, 1, seeds)  # also for work that is done only once

@@ -1,4 +1,4 @@
-"""A lower bound on epsilon from one run in production: some users' rewards are coins, which the auditor guesses.
+"""A lower bound on ε from one run in production: some users' rewards are coins, which the auditor guesses.
 
 Before the run, the rewards of m users are replaced by fair coins, 0 or 1, all independent; afterwards each coin gets a
 score from the adversary's view: above 0 it is guessed to be 1, below 0 to be 0, and at 0 it is not guessed. This

@@ -1,4 +1,4 @@
-"""Screen of all rounds at once, in runs drawn by coins: later actions that depend on the rewards of a round.
+"""A screen of all rounds at once, in runs with rewards changed by coins: rounds on which later actions depend.
 
 In a screened run all rounds pay alike, but a coin of its own changes each round with probability 1/8. If a bandit is
 (epsilon, delta)-private for one changed round, then for every event E of the actions and every round u,
@@ -102,7 +102,7 @@ class CoinScreen:
     settings: int
 
     def finding(self, played: Sequence[int], rounds: int) -> Finding:
-        """Return the finding on the rounds that were changed, and the so many first ones that are played in tests.
+        """Return the finding on the changed rounds, and on the first `rounds` ones that tests play.
 
         It states, on average, the least detectable factor between the probabilities of an action, one of them 1/2, and
         the probability of an event that two changed runs on a pair of rows show: one run is no evidence.
@@ -123,14 +123,14 @@ class CoinScreen:
 
 
 def screen_rounds(bandit: PlainBandit, player: PairedPlayer, seed: np.random.SeedSequence) -> CoinScreen:
-    """Change all rounds by coins; return the pairs of the most telling rounds.
+    """Change all rounds by coins; return the pairs of the most distinguishing rounds.
 
     Parameters
     ----------
     bandit, player
         The bandit, and its player on proposed pairs.
     seed
-        Of all randomness.
+        The seed of all randomness.
     """
     records = bandit.records
     settings = [
@@ -229,7 +229,7 @@ class _Scores:
             self._keep(u[:, 0], scores[np.arange(len(u)), later], later, -1)
 
     def compare_near(self, event: BoolArray, lag: int) -> None:
-        """Compare an event of each round and of the one so many rounds later; shape (runs, rounds - lag)."""
+        """Compare an event of each round and of the one `lag` rounds later; shape (runs, rounds - lag)."""
         u = np.arange(self.rounds - lag)
         hits = (self.coins[:, : self.rounds - lag] * event).sum(axis=0)
         scores = self._log_ratios(hits, event.sum(axis=0) - hits, u, _SIZE.near_caution)

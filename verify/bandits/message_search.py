@@ -76,9 +76,9 @@ class _SearchSize:
     contest
         The fewest and the most runs on every table.
     alternatives
-        Of a row.
+        The largest number of alternatives of a row.
     columns
-        Of a view at most.
+        The largest number of columns of a view.
     kept
         Pairs that are returned at most.
     """
@@ -120,7 +120,7 @@ class MessageScan:
     later
         For each round the later ones with messages that depend on its reward, the most dependent first.
     hangs
-        The largest of these correlations in standard errors; shape (rounds,).
+        The largest correlation of later messages with the round's reward, in standard errors; shape (rounds,).
     """
 
     runs: int
@@ -228,7 +228,7 @@ class _CoinRuns:
     Attributes
     ----------
     messages
-        Of each run, those of each round.
+        The messages of each run, by round.
     paid
         True where the round paid more than the middle; shape (runs, rounds).
     labels
@@ -380,13 +380,13 @@ def _column_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delt
     Parameters
     ----------
     values
-        Of every run, shape (runs, columns).
+        The values of every run, shape (runs, columns).
     which
         The runs of the one world, for each column; the same shape.
     final
         Draws of one world that the test of a column will have.
     delta
-        Of the claim.
+        The delta of the claim.
     """
     found = np.full(values.shape[1], -np.inf)
     step = max(_SIZE.rows // len(values), 1)

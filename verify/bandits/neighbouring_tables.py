@@ -77,9 +77,9 @@ def first_tables(records: BanditRecords, rounds: int, rng: np.random.Generator) 
     records
         The possible rows.
     rounds
-        Of the bandit.
+        The number of rounds of the bandit.
     rng
-        Draws one table by a fair coin.
+        The generator that draws one table by a fair coin.
     """
     points = records.points()
     changed = _records_to_change(rounds, records.arms)

@@ -200,7 +200,7 @@ def _paired_bound(
     final
         Independent draws of each world that the final test will have.
     delta, caution
-        Of the claim; standard errors to take off.
+        The claim's delta; standard errors to take off.
     """
     p, q = np.maximum(likely + 0.5 * one - delta, 0.0), rare + 0.5 * one
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Runs on a reward table, with partners on its neighbour, and the changes of the round that they are runs of.
+"""Paired runs on two neighbouring reward tables with the same random numbers, and the changes of the round.
 
 Runs of one number have the same random numbers on all tables (`verify.bandits.calling.plain_bandit`). A run and its
 partner, in which the changed round pays every arm another reward, are samples of all ways to change that round: where
@@ -151,12 +151,12 @@ class PairedPlayer:
     effort
         The effort preset.
     seed
-        Of all runs.
+        The seed of all runs.
 
     Attributes
     ----------
     cost
-        Of a round, in units of `verify.bandits.call_cost`.
+        The cost of a round, in units of `verify.bandits.call_cost`.
     planned
         The final test.
     """
@@ -187,7 +187,7 @@ class PairedPlayer:
                 self._longest[tables.family] = tables.table
 
     def affordable(self, units: float, rounds: float) -> float:
-        """Return the number of times that so many rounds can be played for so many units a lane-round of the effort."""
+        """Return the number of plays of `rounds` rounds that `units` units a lane-round of the effort pay for."""
         return units * self._lane_rounds / (self.cost * max(rounds, 1.0))
 
     def play(
@@ -199,7 +199,7 @@ class PairedPlayer:
         arm: int | None = None,
         before: PairedRuns | None = None,
     ) -> PairedRuns:
-        """Play a table until there are so many runs, and its neighbour.
+        """Play a table until there are `runs` runs, and its neighbour.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class PairedPlayer:
         return PairedRuns(tables, found, at, partners, arm)
 
     def _runs(self, tables: NeighbouringTables, number: int, before: PairedRuns | None) -> ActionArray:
-        """Return so many runs on the table, those of before first, or all of them if they are more."""
+        """Return `number` runs on the table, those of before first, or all of them if they are more."""
         if before is not None and number <= len(before.runs):
             return before.runs
         if tables.family < 0:

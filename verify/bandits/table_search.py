@@ -34,7 +34,7 @@ class _Round:
     units
         That may be spent for each lane-round of the effort.
     most_pairs
-        Of runs for each arm.
+        The largest number of pairs of runs for each arm.
     caution
         Standard errors that are taken off every estimate. Few at first: rare events are not known well yet.
     enter
@@ -68,7 +68,7 @@ class _SearchSize:
     rounds
         The fewest and the most of the first tables.
     fewest_pairs
-        Of runs for every arm of the changed round.
+        The least number of pairs of runs for every arm of the changed round.
     runs_per_pair, runs_of_small, small_family
         Runs of a family for each of those pairs, of which some arms have few; and of a family of so few tables.
     runs_later
@@ -135,7 +135,7 @@ class _Candidate:
 def telling_tables(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
 ) -> list[ViewPair]:
-    """Return the most telling pairs of tables, the best first; none if the actions never vary.
+    """Return the most distinguishing pairs of tables, the best first; none if the actions never vary.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def telling_tables(
     effort
         The effort preset.
     seed
-        Of all randomness.
+        The seed of all randomness.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def telling_tables(
 def plainest_pair(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
 ) -> ViewPair | None:
-    """Return the most telling of the plainest pairs of tables, None if no run differs on any.
+    """Return the most distinguishing of the plainest pairs of tables, None if no run differs on any.
 
     All rewards are the same but those of round 1, or of the round after every arm was played once. The search ranks
     tables by few runs, and at first by counts and times, not by whole sequences. Here all runs have partners, and
@@ -246,7 +246,7 @@ class _TableSearch:
         return [self.player.play(tables, runs[tables.family] * pairs, pairs) for tables in every]
 
     def runs_of(self, every: Sequence[NeighbouringTables], pairs: int) -> list[PairedRuns]:
-        """Play tables by themselves, with so many pairs for every arm."""
+        """Play tables by themselves, with `pairs` pairs for every arm."""
         return [self.player.play(tables, _SIZE.runs_later * pairs, pairs) for tables in every]
 
     def candidates(self, every: Iterable[PairedRuns], within: _Round) -> list[_Candidate]:
@@ -288,7 +288,7 @@ class _TableSearch:
         return self.candidates([*again, *self.runs_of(children, pairs)], within)
 
     def complete(self, candidate: _Candidate, runs: int = 0) -> _Candidate:
-        """Return a candidate with partners for all runs that the change may affect, and with so many runs."""
+        """Return a candidate with partners for all runs that the change may affect, and with `runs` runs."""
         event, before = candidate.event, candidate.played
         played = self.player.play(before.tables, runs, None, arm=event.change.only_arm, before=before)
         pair = self._pair_of(played, event.change)
@@ -307,7 +307,7 @@ class _TableSearch:
         return view_pair_of(played, change, space, planned, caution=_SIZE.pair_caution)
 
     def bisect(self, rounds: int, seed: np.random.SeedSequence) -> list[NeighbouringTables]:
-        """Return the tables that bisection between tables of so many rounds finds; none if contexts are private."""
+        """Return the tables that bisection between tables of `rounds` rounds finds; none if contexts are private."""
         bandit, player = self.bandit, self.player
         if bandit.records.private:
             return []
@@ -331,7 +331,7 @@ class _TableSearch:
         ]
 
     def affordable_pairs(self, within: _Round, rounds: float) -> int:
-        """Return the number of pairs for each arm in a round, if one pair of all its tables takes so many rounds."""
+        """Return the number of pairs for each arm in a round, if one pair of all its tables takes `rounds` rounds."""
         affordable = self.player.affordable(within.units, rounds)
         return int(min(max(affordable, _SIZE.fewest_pairs), within.most_pairs))
 

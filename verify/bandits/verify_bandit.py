@@ -34,7 +34,7 @@ from verify.transcripts.action_features import with_paths_spelled
 _PROBED = 8  # the first runs
 _PROBE_SECONDS = 10.0  # that they may take
 _RUNS_FOR_ERRORS = 128  # in which errors are noted
-_MOST_ERRORS = 6  # that are told apart
+_MOST_ERRORS = 6  # that are distinguished
 
 
 def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester) -> Evidence:
@@ -70,7 +70,7 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
             raise error.with_claim(claim.epsilon, claim.delta) from None
         except BanditError:
             raise
-        except subject_exceptions() as error:  # whatever a user's bandit raises
+        except subject_exceptions() as error:  # a user's bandit may raise anything
             place = place_in_bandit(error)
             if place is None:
                 raise
@@ -151,7 +151,7 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
     if not _runs_are_independent(evidence, bandit, conduct):
         return
     effort = conduct.effort
-    conduct.progress(0.05, "looking for telling transcripts")
+    conduct.progress(0.05, "looking for distinguishing transcripts")
     found = find_candidates(bandit, claim, effort, conduct.seed)
     if found is None:
         constant = Statement.CONSTANT_ACTIONS.finding(rounds=bandit.rounds, draws=constant_runs(bandit))

@@ -1,1 +1,1 @@
-"""The test that may stop at any time: bets against a claim, their wealth, and the file that keeps it."""
+"""The sequential test of a claim by betting, valid at any stopping time, and the file that keeps its wealth."""

@@ -1,4 +1,4 @@
-"""The result of a run of bets against a claim: the bets, the wealth, and the state with which the next run begins."""
+"""The result of a run of bets against a claim: the bets, the wealth, and the state for the next run."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Outlook:
     Attributes
     ----------
     seconds
-        Of a draw of both worlds.
+        The seconds of a draw of both worlds.
     promised
         The ε to be expected of four times as many draws.
     needed
@@ -116,7 +116,7 @@ class AnytimeResult(CountedEvent):
     event, hits, hits_prime, trials
         The event on which most was won, in the draws that were bet on.
     epsilon_lower, confidence
-        Of the draws of all runs, at all times together.
+        The lower bound from the draws of all runs, and its confidence, at all times together.
     refuted
         True if the wealth ever reached 1 / `significance`.
     significance

@@ -1,4 +1,4 @@
-"""The test that may be read at any time: bet on events while drawing, until the draws or the time are spent.
+"""The sequential test of a claim: bets on events while drawing, until the draws or the time are spent.
 
 There is no sample split. The past, at 1, 2, 4 ... draws a side, chooses an event for each pair of data sets and the
 stakes; only draws that come later decide (`verify.betting.e_process`). Of all pairs under test the one that promises
@@ -51,7 +51,7 @@ class _BettingSchedule:
     first_look
         Draws a side after which the first event is chosen, where they come in blocks.
     parts
-        Of a stretch between two looks, each with stakes of its own.
+        The parts of a stretch between two looks, each with stakes of its own.
     search_after
         Draws a side before which no more pairs are searched for.
     patience, longest
@@ -110,13 +110,13 @@ def anytime_test(
     samples
         The most draws to spend: both worlds, all pairs, and the search for more.
     confidence
-        Of the lower bound on ε.
+        The confidence of the lower bound on ε.
     significance
         The claim is refuted when the wealth reaches 1 / `significance`; at most half of 1 - `confidence`.
     seed
-        Of everything random. With an `opening`, one that no earlier run used.
+        The seed of everything random. With an `opening`, one that no earlier run used.
     progress
-        Called with the share of `samples` that is spent, and the present task in words.
+        Function that is called with the share of `samples` that is spent, and the present task in words.
     opening
         The wealth of earlier runs.
     source
@@ -127,7 +127,8 @@ def anytime_test(
     Returns
     -------
     AnytimeResult
-        Of the draws until then, if the run was stopped by Ctrl-C or by a time limit: its wealth and bounds hold.
+        The result of the draws until then, if the run was stopped by Ctrl-C or by a time limit: its wealth and bounds
+        hold.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Test by betting: one run, the wealth that earlier runs left it, and the wealth that it leaves."""
+"""Tests by betting: one run, the wealth that earlier runs left it, and the wealth that it leaves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Bets:
     Attributes
     ----------
     seed
-        Of the bets: one that no run in `account` used.
+        The seed of the bets: one that no run in `account` used.
     account, file
         The wealth of earlier runs, and its file; None if it is not kept.
     pace

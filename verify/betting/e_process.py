@@ -5,7 +5,7 @@ Let X be drawn on data D, Y on its neighbour, S be an event. If (ε, δ)-differe
     g = 1{X in S} - e^ε 1{Y in S} - δ
 
 has expectation at most 0, given everything seen before, as long as S was chosen before X and Y were drawn. So
-the wealth of a bettor who stakes a share λ ≥ 0, also chosen before, the product of all 1 + λ g, is a
+the wealth of a bettor that stakes a share λ ≥ 0, also chosen before, the product of all 1 + λ g, is a
 nonnegative supermartingale that starts at 1 (an e-process), and by Ville's inequality it ever reaches 1/α with
 probability at most α: at any stopping time, and for any choice of events, stakes and pairs of data sets by
 the past.
@@ -38,10 +38,10 @@ from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
 
 LARGEST_SHARE = 0.98
-"""Of the stake that one draw could lose in full: no draw takes more than 98 % of the wealth."""
+"""Share of the stake that one draw could lose in full: no draw takes more than 98 % of the wealth."""
 
 LONGEST_SHARE = 0.7
-"""Of the wealth, that is staked for all draws that are to come; the rest for shorter horizons."""
+"""Share of the wealth that is staked for the whole horizon; the rest is for shorter ones."""
 
 _UNSEEN = np.array([0.25, 0.5, 0.25, 0.25])  # of each outcome, added to the counts
 
@@ -99,7 +99,7 @@ class Payoff:
         horizon
             Draws a side.
         error
-            Of the rejection; of every ε, or one for all.
+            The error of the rejection; of every ε, or one for all.
         """
         seen = np.asarray(joint, dtype=np.float64) + _UNSEEN
         size = np.sqrt((seen / seen.sum()) @ self.outcomes**2)
@@ -135,7 +135,7 @@ def promised_epsilon(
     draws
         Draws a side to come.
     delta, error
-        Of the claims, and of their rejection.
+        The delta of the claims, and the error of their rejection.
     caution
         Standard errors by which the mean payoff is taken to be below its estimate.
     """

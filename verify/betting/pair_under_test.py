@@ -1,4 +1,4 @@
-"""One pair of worlds under test: its draws and their cost, its past, and the event that is bet on."""
+"""One pair of worlds under test: its draws and their cost, its past, and the event of the bets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PairUnderTest:
     candidate, index
         The pair, and its number in the run.
     seed
-        Of its draws.
+        The seed of its draws.
     """
 
     def __init__(self, candidate: NeighbouringWorlds, index: int, seed: int) -> None:
@@ -99,7 +99,7 @@ class PairUnderTest:
             self._draw_batch(-(-missing // BLOCK) * BLOCK, alike=False)
 
     def bet_on(self, rows: int, wealth: Wealth, horizon: float | None, start: int) -> None:
-        """Bet on so many more draws, if there is a horizon; if it is stopped meanwhile, on the complete ones.
+        """Bet on `rows` more draws, if there is a horizon; if it is stopped meanwhile, on the complete ones.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The event to bet on: the one that promises most by the past, with its joint counts in both worlds."""
+"""The event of the bets: the most promising one by the past, with its joint counts in both worlds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Stakes:
     Attributes
     ----------
     delta, error
-        Of the claims, and of their rejection.
+        The delta of the claims, and the error of their rejection.
     draws
         Draws a side to come.
     """

@@ -88,7 +88,7 @@ class Wealth:
         return self.has_rejected and bool(self.state.bets)
 
     def stakes(self, tracked: TrackedEvent, horizon: float) -> FloatArray:
-        """Return the stakes on an event for so many draws a side to come; they are fixed before these are drawn."""
+        """Return the stakes on an event for `horizon` draws a side to come; they are fixed before these are drawn."""
         spans = np.maximum(_HORIZONS * horizon, _SHORTEST)
         planned = [self.payoff.stake(tracked.joint, span, self.errors) for span in spans]
         return np.stack([*planned, self.payoff.seen_stake(tracked.joint)])

@@ -1,4 +1,4 @@
-"""A bettor's wealth kept in a file, so that evidence accumulates over runs, as in continuous integration.
+"""The wealth of bets in a file, so that evidence accumulates over runs, as in continuous integration.
 
 Every run bets the wealth that the last one left, on draws of a seed that no run used before; by
 `verify.betting.e_process` the probability that the wealth of all runs together ever reaches 1/α under a true

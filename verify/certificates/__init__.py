@@ -1,1 +1,1 @@
-"""Certificates: a claim with its proof and the code that it is about, which anybody proves again."""
+"""Certificates: a claim with its proof and the digest of its code, which anybody can check again."""

@@ -1,4 +1,4 @@
-"""The content of a certificate, and its JSON form, from which it loads back: a proof, and what was tested beside it."""
+"""Certificates and their JSON form: the claim, its proof, and the tests beside it."""
 
 from __future__ import annotations
 
@@ -37,37 +37,37 @@ SAID = (
     "time_limit",
     "seed",
 )
-"""The options of a verification that a certificate says, beside its claim."""
+"""The options of a verification that a certificate records, beside its claim."""
 
 PROOF_KEYS = ("format", "claim", "symbols", "releases", "records", "theorem")
-"""What of a certificate its checker looks at."""
+"""The keys of a certificate that its checker reads."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Certificate(FromJson):
     """A certified claim with its proof, and the tests beside it; `verify.certify` makes one.
 
-    It rests on no assumption: what does gets none. Whether the claim follows is decided by the independent checker
-    alone, from `proof`; that the code releases what the proof lists, and nothing else, was tested.
+    It rests on no assumption: a claim that does gets no certificate. The independent checker alone decides from `proof`
+    if the claim follows; that the code's releases are those of the proof, and no others, was tested.
 
     Attributes
     ----------
     subject, kind
-        What is certified: a registered name, ``path.py:object`` or a mechanism in words; and what it is.
+        The certified subject: a registered name, ``path.py:object`` or a mechanism in words; and its kind.
     claim
-        What holds of it.
+        The claim that is proved.
     proof
-        Why: derived releases, the records that are part of them, a theorem and its budget.
+        The proof as data: derived releases, the records that are part of them, a theorem and its budget.
     reasons
         The verdict's, in words.
     options
-        How it was verified: those of `verify` in `SAID` that are not the default, and the seed.
+        The options of the verification: those of `verify` in `SAID` that are not the default, and the seed.
     repeat
         The command, or Python call, that certifies the same again.
     flows
-        Of the runs in which nothing else was seen to be released, their numbers; of a mechanism its parameters.
+        The numbers of runs in which no other release was seen; for a mechanism its parameters.
     provenance
-        When it was made, by which versions, and digests of its subject's code.
+        Date, versions, and digests of its subject's code.
     """
 
     subject: str
@@ -109,10 +109,10 @@ class Certificate(FromJson):
         Parameters
         ----------
         subject
-            For a replay: what it is about, where its name does not lead there: an object, or the path that its file
-            has here.
+            For a replay: the subject, where its name does not lead to it: an object, or the path that its file has
+            here.
         replay
-            Whether to run the subject on the installed code, too, and see that it releases what the proof lists.
+            True to run the subject on the installed code, too, and compare its releases with those of the proof.
         options
             For a replay: options of `verify` other than the certificate's, such as a horizon; the seed is a new one.
 
@@ -158,7 +158,7 @@ class Certificate(FromJson):
         certificate = cls(proof=proof, options=_checked_options(read.mapping("options")), **own)
         read.end()
         if certificate.proof.get("claim") != claim_as_data(certificate.claim):
-            raise JsonError("claim of the certificate must be what its proof is about")
+            raise JsonError("claim of the certificate must be the claim of its proof")
         return certificate
 
 

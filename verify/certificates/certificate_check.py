@@ -1,4 +1,4 @@
-"""Checking a certificate: the independent checker, and on request a replay on the installed code."""
+"""Checks of a certificate: the independent checker, and on request a replay on the installed code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CertificateCheck:
     reasons
         The reasons, the deciding one first.
     said
-        What the checker says, in its own words.
+        The answer of the checker, in its own words.
     """
 
     certificate: Certificate
@@ -108,7 +108,7 @@ def _replay_subject(
         return "unproven", (exact(said, seed=asked.seed, differences=other_parts),)
     known = list(certificate.proof["releases"].values())
     if others := [form for form in result.details["proof"]["releases"].values() if form not in known]:
-        said = "a replay with seed {seed} releases what the proof does not list: {form}"
+        said = "a replay with seed {seed} releases a form that the proof does not list: {form}"
         return "unproven", (exact(said, seed=asked.seed, form=others[0]),)
     made, here = certificate.provenance.digests, result.provenance.digests
     changed = sorted(name for name in made.keys() & here.keys() if made[name] != here[name])
@@ -149,5 +149,5 @@ def _subject(certificate: Certificate, subject: object) -> object:
         except (ParameterError, ValueError, TypeError, LookupError):
             pass
     raise SubjectError(
-        f"{name}: what it names is not found; name it (--subject path.py:object, or check(subject=...))"
+        f"{name}: its subject is not found; name it (--subject path.py:object, or check(subject=...))"
     )

@@ -1,4 +1,4 @@
-"""`certify`: a certificate of what is certified, and of nothing else."""
+"""`certify`: verify a claim and issue a certificate if it is certified."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def certify(subject: object, options: Options) -> Certificate:
     Raises
     ------
     NotCertified
-        If the claim is refuted or unproven, or not all tests were done; what was found is its `verification`.
+        If the claim is refuted or unproven, or not all tests were done; its `verification` has the findings.
     ParameterError
         If any parameter is of a wrong type or out of range, or a certificate cannot say it; the message names it.
 

@@ -1,9 +1,9 @@
-"""Check a proof of differential privacy: whether a claim follows from the data of a file, by rules in this file.
+"""Check a proof of differential privacy: the claim must follow from the data of a file, by rules in this file.
 
     python -I independent_check.py FILE...        (exit code 0: all claims follow, 1: one does not, 2: no such file)
 
 It needs Python 3.11 or later and nothing else, computes with whole numbers and fractions (no float anywhere), and
-counts its work, so that it ends on every file (a minute or two at worst). What it prints of a file are numbers, words
+counts its work, so that it ends on every file (a minute or two at worst). It prints from a file only numbers, words
 of the closed vocabularies below and names of symbols; names of releases and records are given as their places in the
 file.
 
@@ -21,19 +21,19 @@ THE FORMAT, version 1: JSON in UTF-8, at most 4 MB; each object has exactly the 
 numbers    x is a whole number, "a/b" (whole numbers, b > 0), a symbol, or a formula ["+" | "-" | "*" | "/", x, x]; n
            is a whole one, of symbols a polynomial in whole symbols. Floats, exponents, NaN, true and 1/0 are no
            numbers.
-symbols    are whatever is at least `least` (whole ones) or above it (real ones); `least` may use symbols before.
+symbols    range over all numbers from `least` (whole ones) or above it (real ones); `least` may use symbols before.
 relation   "replace one", "add or remove one", "zero out" (replaced by a record that contributes nothing).
 unit       "one report", or "one person": then `records` lists all that one person's reports may be part of.
 releases   each form of release that a record can be part of. A domain {"kind", "low", "high", "size"} says where one
            record's value lies: see `StatedDomain`. A step {"op", parameters, "into": D} maps it; "into" must hold
            the image, and only the last domain counts. Then so many `terms` of one record are in the sum that is
-           released. `charged` is what an accountant takes for it, in the currency of the theorem (of a plan: {}).
+           released. `charged` is an accountant's price of it, in the currency of the theorem (of a plan: {}).
 steps      affine (factor, shift), clip (low, high), choose (index), linear (matrix), round (low, high: to whole
            numbers between), above, first above (any public threshold; the size if no coordinate is), one-hot,
            category of one-hot, category of bits, table (entries): see `STEPS`.
 records    for EVERY kind of record, how many releases of each form it is part of at most.
-theorem    what was enforced: that no record pays more than this budget ("basic", "zcdp", "gdp": by what is charged),
-           or that no record is part of more than a kind of record lists ("plan"; the resolution decides how tight it
+theorem    the enforced limit: no record pays more than this budget ("basic", "zcdp", "gdp": by `charged`), or no
+           record is part of more releases than its kind of record lists ("plan"; the resolution decides how tight it
            is).
 mechanism  {"kind", parameters}: see `MECHANISMS`. "poisson sample" and "fixed size sample" (rate, of) take the domain
            of one record; "tree counter" (levels: the nodes that hold one record, of), "square root counter" and
@@ -137,7 +137,7 @@ CURRENCIES = {"basic": ["epsilon", "delta"], "zcdp": ["rho"], "gdp": ["mu_square
 LONGEST, LIMITS = 4 * 10**6, (10**6, 60 * 10**6)  # bytes of a file; work on formulas, and on curves
 NOTE = """not looked at: the section "tested"; not proved: costs marked (stated); not known: that the code releases no
   more, keeps values to these domains, factors, terms, nodes, names records as the unit says, draws the noise exactly"""
-PLACE, WORK = ["the file"], [0, 0]  # what is being looked at, and the work that was done
+PLACE, WORK = ["the file"], [0, 0]  # the place that is being checked, and the work that was done
 
 
 class Wrong(Exception):
@@ -429,7 +429,7 @@ def table(d: StatedDomain, entries: Any) -> StatedDomain:
     return StatedDomain(kind, min(map(min, rows)), max(map(max, rows)), F(len(rows[0])))
 
 
-STEPS: dict[str, tuple[Collection[str], list[str], Callable[..., StatedDomain]]] = {  # what it takes, parameters, rule
+STEPS: dict[str, tuple[Collection[str], list[str], Callable[..., StatedDomain]]] = {  # domains, parameters, rule
     "affine": (BOUNDED, ["factor", "shift"], affine),
     "clip": (NUMBERS, ["low", "high"], clip),
     "choose": (BOUNDED, ["index"], choose),
@@ -468,7 +468,7 @@ def shift_of(d: StatedDomain, replaced: bool, terms: Number) -> Shift:
     elif d.kind in ("ball-1", "ball-2"):
         square = l2_squared * d.size
         l1 = linf if d.kind == "ball-1" else None if isinstance(square, Ratio) else root_up(square)
-    elif d.kind == "moments":  # whoever the neighbour is: the set is convex and holds 0
+    elif d.kind == "moments":  # for every neighbour: the set is convex and holds 0
         trace, weight = (d.size + F(2)) * d.size / F(2**24) + F(1), d.high * d.high
         l2_squared, b = F(2) * trace * (trace + weight) + weight * weight / F(2), d.high * trace
         a, linf = -b, F(2) * b
@@ -663,7 +663,7 @@ def noise_table(kind: str, parameter: F, chance: F) -> tuple[list[int], list[int
     return low[::-1], high[::-1], first, len(sides[0])
 
 
-# --- 6. Mechanisms: what one record pays in one release ---------------------------------------------------------------
+# --- 6. Mechanisms: the cost of one record in one release -------------------------------------------------------------
 
 class Law(NamedTuple):
     """Bounds on a release: its curve (one for both orders of the neighbours, or two), and its costs if known."""
@@ -920,7 +920,7 @@ def delta(parts: Parts, epsilon: Number, aim: Number, resolution: int) -> Number
 
 
 def composed(parts: Parts, side: int, aim: F, resolution: int) -> Measure:
-    """Return the measure of so many of each release, all Gaussians as one."""
+    """Return the measure of a composition of parts, each with its count, all Gaussians as one."""
     DIGITS[0] = 22 + min(60, len(str(aim.denominator // max(1, aim.numerator))))
     CUT[0] = max(1, int(aim * 10 ** (DIGITS[0] - 12)))
     mu_squared = exact(total(a.mu_squared * n for a, n in parts if a.mu_squared is not None))
@@ -1016,7 +1016,7 @@ def main(paths: list[str]) -> int:
         try:
             with open(path, "rb") as file:
                 print(f"{path!a}: FOLLOWS: {check(load(file.read(LONGEST + 1)))}")
-        except Exception as error:  # whatever goes wrong, nothing is accepted
+        except Exception as error:  # on any error, nothing is accepted
             code = max(code, 2 if PLACE[0] == "the file" else 1)
             print(f"{path!a}: DOES NOT FOLLOW: {PLACE[0]}: {error if type(error) is Wrong else type(error).__name__}")
     return code

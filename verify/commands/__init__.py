@@ -1,1 +1,1 @@
-"""The commands of ``dpwitness``: one table of options, one of commands, and what each command does."""
+"""The commands of ``dpwitness``: one table of options, one of commands, and the function of each command."""

@@ -1,4 +1,4 @@
-"""The commands ``dpwitness audit`` and ``dpwitness calibrate``: what a written-down composition costs."""
+"""The commands ``dpwitness audit`` and ``dpwitness calibrate``: the privacy cost of releases in a file."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def audit_file(
 ) -> tuple[Releases, Audit]:
     """Return the releases of a file, and their audit with the file's name and digest and the command that repeats it.
 
-    `accountant.audit.audit` says what is asked.
+    `accountant.audit.audit` has the parameters.
     """
     releases = _releases_of_file(file, neighbors, group_size)
     found = audit(releases, question, budget, risk=True, time_limit=DEFAULT_SECONDS)

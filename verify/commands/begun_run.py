@@ -1,4 +1,4 @@
-"""Runs of learners in production, known by name, for `dpwitness serve`: begun, opened, and their waiting actions."""
+"""Runs of learners in production for `dpwitness serve`: begun or opened by name, with their waiting actions."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def begin_run(
 ) -> None:
     """Begin a run in a new folder or an empty PostgreSQL database.
 
-    Of the problem only its structure is used: what can be played. One of the user's own, FILE.py:OBJECT, is read again
-    whenever the run is served. Feedback will reach the service as it is, whatever the learner, and the run will hold
-    raw data, unless it is of local trust: then users' devices get questions, and send messages.
+    Of the problem only its structure is used: the actions that can be played. One of the user's own, FILE.py:OBJECT, is
+    read again whenever the run is served. Raw feedback will reach the service, and the run will hold raw data, unless
+    its trust is local: then users' devices get questions, and send messages.
 
     Parameters
     ----------
     settings
-        Of the problem and the learner, its own epsilon, delta and horizon among them; epsilon and delta are by default
-        the budget's.
+        The settings of the problem and the learner, its own epsilon, delta and horizon among them; epsilon and delta
+        are by default the budget's.
     budget
-        What each record may lose in total.
+        The largest loss of each record in total.
     """
     from accountant import Accountant, Budget, PurposeRefused, Trust
     from accountant.compositions import composition_named
@@ -151,8 +151,8 @@ def waiting_actions(where: str) -> list[OpenTicket]:
 def expire_actions(where: str, age: int) -> tuple[int, int]:
     """Withdraw the actions without feedback from `age` milliseconds on; return their number, and that of the others.
 
-    Feedback that comes for one later is refused. Nothing that was charged is given back, and nothing is lost that was
-    observed: a ticket charges nobody before its feedback.
+    Later feedback on one is refused. No charge is given back, and no observed feedback is lost: a ticket charges no
+    record before its feedback.
     """
     from algorithms.durable.open_tickets import kept_by, withdraw_older
 

@@ -1,4 +1,4 @@
-"""The command ``dpwitness check``: a certificate, a witness or a ledger, again."""
+"""The command ``dpwitness check``: a repeated check of a certificate, a witness or a ledger."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def _repeat_verification(file: str, said: Verification, subject: str | None) -> 
 def _check_ledger(store: str, anchor: Path | None, as_json: bool) -> int:
     """Compute every hash, charge and total of a ledger again; name the first that does not fit.
 
-    What a fold says of the entries that it removed is believed.
+    The sums of a fold are taken on trust.
     """
     from accountant.stores.store_refusals import StoreRefused
 

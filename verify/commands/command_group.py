@@ -1,4 +1,4 @@
-"""All commands, and what becomes of whatever goes wrong in them: one line on standard error, and an exit code."""
+"""The group of all commands, and the handling of errors: one line on standard error, and an exit code."""
 
 from __future__ import annotations
 

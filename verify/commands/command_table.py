@@ -32,7 +32,7 @@ class CommandRun:
     debug
         Whether tracebacks are shown.
     flags
-        Of the command that runs, by the parameters of its function.
+        The flags of the command that runs, by the parameters of its function.
     """
 
     debug: bool = False
@@ -46,7 +46,7 @@ class _Argument:
     Attributes
     ----------
     name
-        The parameter of the command's function, and in capitals what the help calls it.
+        The parameter of the command's function, and in capitals its name in the help.
     kind
         The type of its value.
     many, required
@@ -74,9 +74,9 @@ class _TableCommand:
     function
         ``"module:function"`` in `verify.commands`; imported when the command runs. It returns the exit code.
     help
-        What the command does.
+        The help text of the command.
     arguments
-        In order.
+        The arguments, in order.
     options
         Names of `OPTIONS`, between blanks.
     ranges
@@ -110,7 +110,7 @@ class _TableCommand:
 
 
 GROUPS = {"ledger": "Create, show and change ledgers that last: files, databases and runs of learners."}
-"""Groups of commands, and what they are about."""
+"""Groups of commands, and their help."""
 
 COMMANDS = {
     "verify": _TableCommand(

@@ -22,7 +22,7 @@ else:
     ParameterType = click.ParamType  # which older versions of click do not let be subscripted
 
 NAMES = Path(__file__).with_name("names.txt")
-"""The names of the catalogue, ``learner cucb-ldp2`` a line; a test says when they are out of date."""
+"""The names of the catalogue, ``learner cucb-ldp2`` a line; a test fails when they are out of date."""
 
 _MOST_WORKERS = 1_000
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}  # seconds
@@ -34,7 +34,7 @@ class _NameType(ParameterType):
     Parameters
     ----------
     kinds
-        Of what, as `NAMES` says: learner, specimen, problem, figure.
+        The kinds of names, as in `NAMES`: learner, specimen, problem, figure.
     files
         Whether it may be the path of a file, too.
     """
@@ -158,11 +158,11 @@ class Option:
     Attributes
     ----------
     flag
-        As it is typed.
+        The flag as it is typed.
     kind
         The type of its value; bool if it has none.
     help
-        What it is.
+        The help text.
     name
         The parameter of the command's function; by default as the flag.
     many

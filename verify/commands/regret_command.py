@@ -161,7 +161,7 @@ def _report(learner: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _Answer = tuple[dict[str, Any], int, Callable[[Mapping[str, Any]], Iterator[Block]]]
-"""JSON data, the exit code, and what says the data in words."""
+"""JSON data, the exit code, and the function that describes the data in blocks of text."""
 
 
 def _lower_bound(learner: str, settings: Mapping[str, str], options: Mapping[str, Any]) -> _Answer:

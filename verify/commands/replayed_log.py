@@ -1,4 +1,4 @@
-"""What learners would have earned on logged traffic: ``dpwitness simulate --log``."""
+"""Off-policy evaluation of learners on a log: ``dpwitness simulate --log``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``dpwitness report``: results as one page that can be handed in."""
+"""The command ``dpwitness report``: one report of several results, to be handed in."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from verify.document.markdown_text import markdown
 from verify.verdict.result_kinds import KINDS, document_of, read_result
 
 _LISTS = ("files", "experiments")
-"""Keys under which several results of one kind stand in one file."""
+"""Keys of lists of results of one kind in a file."""
 _ON_ALGORITHMS = ("Verification", "Certificate")
 _NAMES = frozenset(known.partition(",")[0] for known in KINDS)
 

@@ -1,4 +1,4 @@
-"""The commands ``dpwitness serve`` and ``dpwitness keys``: ledgers and learners as a service, and who may ask it."""
+"""The commands ``dpwitness serve`` and ``dpwitness keys``: ledgers and learners as a service, and its API keys."""
 
 from __future__ import annotations
 

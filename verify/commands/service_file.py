@@ -1,4 +1,4 @@
-"""The file of a service, ``CONFIG.toml``: what it serves, to whom, and how much."""
+"""The configuration of a service, ``CONFIG.toml``: its ledgers and runs, its clients' keys, and its limits."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class _ServedRun:
     Attributes
     ----------
     name
-        What clients call it.
+        Its name for clients.
     where
         Its folder, or its database's URL.
     build
-        ``FILE.py:FUNCTION``, what makes the learner of a run that was begun in Python.
+        ``FILE.py:FUNCTION``, the function that makes the learner of a run that was begun in Python.
     accept_code
-        To go on though the code of its learner has changed: the word that the refusal named.
+        The word that a refusal named, to go on though the code of its learner has changed.
     """
 
     name: str
@@ -57,11 +57,11 @@ class _ServiceFile:
     keys
         The file of keys.
     host, port
-        Where it listens; port 0 is any that is free.
+        The address at which it listens; port 0 is any free one.
     anchor
         The file outside that keeps how far the store is.
     name_keys
-        Of a ledger that holds hashes of names: the file of their keys, or ``env:VARIABLE``.
+        For a ledger with hashed names, the file of their keys, or ``env:VARIABLE``.
     tls
         ``certfile`` and ``keyfile``, PEM files; ``behind_proxy`` if something in front of the service has TLS.
     limits

@@ -1,4 +1,4 @@
-"""What several commands share: progress on standard error, the result on standard output and in files."""
+"""The common output of commands: progress on standard error, the result on standard output and in files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NARROWEST, _USUAL = 20, 80  # columns
 
 Writer = Callable[[Path], None]
-"""Writes a result to a file."""
+"""Function that writes a result to a file."""
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def stored_runs(store: BlockStore | None) -> Iterator[None]:
 def shown_progress(name: str) -> Iterator[Progress]:
     """Show progress on standard error, if that is a terminal.
 
-    What is printed in the block goes there, too: standard output is the result's alone.
+    Output of the block goes there, too: standard output is the result's alone.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -80,9 +80,9 @@ def show(as_json: bool, data: Callable[[], Mapping[str, Any]], report: Callable[
     Parameters
     ----------
     as_json
-        Whether it is JSON.
+        True for JSON.
     data, report
-        The object, and what prints the report; only one of them is called.
+        Functions that return the object, and that print the report; only one of them is called.
     """
     if as_json:
         click.echo(json.dumps(data(), allow_nan=False))
@@ -133,7 +133,7 @@ def check_outputs(outputs: Sequence[Path], *suffixes: str, flag: str = "--output
     Raises
     ------
     SettingError
-        If its name ends in none of these suffixes, it cannot be written, or what draws is missing.
+        If its name ends in none of these suffixes, it cannot be written, or the package for drawing is missing.
     """
     for path in outputs:
         if path.suffix.lower() not in suffixes:
@@ -149,7 +149,7 @@ def check_other_file(flag: str, path: Path, files: Iterable[Path]) -> None:
     Raises
     ------
     SettingError
-        If it is one of these files, by whatever name.
+        If it is one of these files, also by another name.
     """
     for file in files:
         if path.resolve() == file.resolve() or (path.exists() and file.exists() and path.samefile(file)):
@@ -169,9 +169,10 @@ def write_outputs(
     outputs
         The files.
     data, documents
-        What makes its JSON data, and its documents for a page or a text.
+        Functions that make its JSON data, and its documents for a page or a text.
     others
-        What writes it in other formats, by the suffix without its dot; a PNG has the first document's pictures.
+        Functions that write it in other formats, by the suffix without its dot; a PNG has the first document's
+        pictures.
     """
     from verify.document.html_page import render_html
     from verify.document.markdown_text import markdown
@@ -217,7 +218,7 @@ def check_writable(flag: str, path: Path) -> None:
     except OSError as error:
         raise SettingError(f"{flag} {path}: cannot be written ({error.strerror})") from None
     if not existed:
-        path.resolve().unlink()  # what a link leads to, and not the link
+        path.resolve().unlink()  # the target of a link, and not the link
 
 
 def check_matplotlib(what: str) -> None:

@@ -1,4 +1,4 @@
-"""``dpwitness audit --proof``: a figure with its proof, as close to the tight one as the independent checker gets."""
+"""``dpwitness audit --proof``: a bound with its proof, as close to the tight one as the independent checker gets."""
 
 from __future__ import annotations
 

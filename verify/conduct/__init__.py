@@ -1,1 +1,1 @@
-"""How a verification is carried out, whatever is verified: options, effort, progress and limits."""
+"""The conduct of a verification of any subject: options, effort, progress and limits."""

@@ -1,4 +1,4 @@
-"""The conduct of a verification: effort, seed, progress and time limit, of all kinds of subjects."""
+"""The settings of a verification of any subject: effort, seed, progress and time limit."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Conduct:
     effort
         The effort preset: the amount of work, and the probabilities of error.
     seed
-        Of everything random.
+        The seed of everything random.
     reproduce
         The command line, or the Python call, that repeats the verification.
     progress
-        Called with the share done and the name of the current stage.
+        Function that is called with the share done and the name of the current stage.
     seconds
-        The time limit, above 0, infinity for none. A verification that it ends reports what was found, and that it
-        was stopped.
+        The time limit, above 0, infinity for none. A verification that it ends reports its findings until then, and
+        that it was stopped.
     began
         Time of the beginning, by `time.monotonic`.
     """

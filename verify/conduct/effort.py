@@ -1,4 +1,4 @@
-"""How much work a verification may do."""
+"""Effort presets: the draws and searches that a verification may spend."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Effort:
     replays
         Recorded runs per pair of neighbours, for code that holds raw data.
     scan_rounds, scan_lanes
-        Rounds and draws of the coupled runs that look for telling transcripts.
+        Rounds and draws of the coupled runs that look for distinguishing transcripts.
     lane_rounds
         Rounds that all draws of the black-box test together may play.
     single_samples
@@ -43,13 +43,13 @@ class Effort:
         As `samples`, for mechanisms and for functions that return many outputs at once: their draws cost
         nanoseconds.
     confidence
-        Of the lower bounds that rest on draws.
+        The confidence of the lower bounds that rest on draws.
     executor
-        Where the black-box test draws; no result depends on it.
+        The executor of the black-box test's draws; no result depends on it.
     significance
         The largest probability with which a true claim is refuted.
     given
-        Whether the draws were said by the caller: then there are as many, whatever they cost.
+        True if the caller set the number of draws: then there are as many, at any cost.
     """
 
     accounting_rounds: int

@@ -1,4 +1,4 @@
-"""The meanings of the command's exit codes; scripts rely on them."""
+"""The exit codes of the commands and their meanings, on which scripts rely."""
 
 from __future__ import annotations
 

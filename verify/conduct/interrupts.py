@@ -1,4 +1,4 @@
-"""Ctrl-C during a verification: the first one stops it, and none but the third takes its report away."""
+"""Ctrl-C during a verification: the first one stops it, and only the third loses its report."""
 
 from __future__ import annotations
 

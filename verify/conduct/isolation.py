@@ -1,9 +1,9 @@
-"""Running a subject in a process of its own, so that it ends nothing but itself and decides nothing.
+"""A subject in a process of its own, so that it can neither end the verification nor influence the verdict.
 
 A subject that ends its process (``os._exit``, a crash in C, memory that runs out) would end the verifier, too, with
-an exit code of its choice; one that never returns from C to Python cannot be stopped by a signal; what it prints would
-appear among the results. In a process of its own each is a finding or an input error, and what it prints is shown line
-by line on standard error, made printable, while it runs.
+an exit code of its choice; one that never returns from C to Python cannot be stopped by a signal; its output would
+appear among the results. In a process of its own each is a finding or an input error, and its output is shown line by
+line on standard error, made printable, while it runs.
 
 The process returns data: one JSON object a line, of one of six kinds. No object is rebuilt from them, and a line that
 cannot be understood is a finding. The caller checks and interprets the data.
@@ -41,10 +41,10 @@ GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
 
 _MOST_BYTES = 64 * 2**20
-"""Of all that a process may report: a hundred times what the longest report takes."""
+"""The largest number of bytes that a process may report, a hundred times the longest report."""
 
 MOST_SHOWN = 2**20
-"""Bytes of what a process writes to standard output and error that are shown: some 10,000 lines."""
+"""The largest number of bytes of a process's standard output and error that are shown: some 10,000 lines."""
 
 _POLL = 0.5  # seconds between two checks that it is still alive
 _AT_ONCE = 2**16  # bytes
@@ -78,19 +78,19 @@ def in_own_process(
 ) -> Any:
     """Return the JSON data that `work` returns in a process of its own; or a `Finding` if it left none.
 
-    Where processes cannot be forked (Windows), it runs in this one. Ctrl-C reaches the other process, and what it
-    leaves is waited for; a third one kills it. What it writes to standard output or error is shown on standard error.
+    Where processes cannot be forked (Windows), it runs in this one. Ctrl-C reaches the other process, and its last
+    report is waited for; a third one kills it. Its standard output and error are shown on standard error.
 
     Parameters
     ----------
     work
-        Does the work, and returns JSON data; called with what it reports to.
+        Function that does the work, and returns JSON data; called with the receiver of its reports.
     progress
-        Called with the progress reported.
+        Function that is called with the reported progress.
     seconds
         The time limit that `work` itself keeps; it is killed 15 seconds later, and at once if this process is.
     noted
-        Called with each note.
+        Function that is called with each note.
     errors
         Kinds of errors in its input, each made of one message, special ones first: they are raised here again.
 
@@ -138,13 +138,11 @@ def in_own_process(
                 elif not alive:  # workers of its own may hold the pipes open longer than it lived
                     return _end_finding(process.exitcode)
         except _NotUnderstood as error:
-            return Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
+            return Statement.ENDS_PROCESS.finding(how=f"reported unreadable data ({error})")
         except _Interrupted:
             if presses.pressed:
                 raise KeyboardInterrupt from None
-            raise SubjectError(
-                "the subject raised KeyboardInterrupt, and nobody has pressed Ctrl-C"
-            ) from None
+            raise SubjectError("the subject raised KeyboardInterrupt without Ctrl-C") from None
         finally:
             presses.report_follows()
             for kill, number in ((os.killpg, process.pid), (os.kill, process.pid)):
@@ -189,7 +187,7 @@ class _Ends:
 
 
 def _readable(pipes: Sequence[int], seconds: float) -> set[int]:
-    """Return the pipes of which something, or their end, can be read at once, or will be in so many seconds."""
+    """Return the pipes of which something, or their end, can be read at once, or will be in `seconds` seconds."""
     poll = select.poll()
     for pipe in pipes:
         poll.register(pipe, select.POLLIN)
@@ -203,7 +201,7 @@ def _interrupt(process: int) -> None:
 
 def _end_finding(code: int | None) -> Finding:
     if code is None:
-        how = "closed what it reports through"
+        how = "closed its channel for reports"
     elif code < 0:
         how = f"was ended by {signal.Signals(-code).name}"
     else:
@@ -388,7 +386,7 @@ def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[
     except Exception as error:
         said = f"{_cut(describe_error(error))} (at {blamed_place(error)})"
         message = {"fault": [said, traceback.format_exc()[-_LONGEST:]]}
-    except BaseException as error:  # no error of ours: SystemExit, or what a subject made up
+    except BaseException as error:  # no error of ours: SystemExit, or a class of the subject's
         said = _cut(f"was asked to end by {describe_error(error)}")
         message = {"ended": f"{said} (at {blamed_place(error)})"}
     reports.send(message)
@@ -401,7 +399,7 @@ def _cut(words: str) -> str:
 def _redirect_standard_streams(printing: int) -> None:
     """Send all writes to standard output and error, those from C too, to the waiting process.
 
-    Standard output is the report's alone, and what a subject writes is shown as its own.
+    Standard output is the report's alone, and the output of a subject is shown as its own.
     """
     for number in (1, 2):
         os.dup2(printing, number)

@@ -1,4 +1,4 @@
-"""State that a class keeps outside of its objects, from one run to the next.
+"""State that a class keeps outside of its objects from one run to the next, as in caches and module variables.
 
 Runs are independent draws only if nothing of one reaches the next. A class may keep more than its objects: lists,
 counters and dictionaries of its module or of the class, default arguments that are changed, caches, iterators that
@@ -54,7 +54,7 @@ def _find_caches(made: Any) -> list[Callable[[], object]]:
 def class_state(made: Any) -> dict[str, str]:
     """Return a digest of everything that outlives an object of a class, by its name.
 
-    Generators of random numbers are left out: what they draw next is independent of what they drew.
+    Generators of random numbers are left out: their next draws are independent of earlier ones.
     """
     found = {"os.environ": _digest(dict(os.environ))}
     for name, value in _outside_values(made):

@@ -1,14 +1,14 @@
-"""Repeating the draws behind a bound as in other processes: a user's modules are run anew each time.
+"""Draws repeated as in other processes: each time a user's modules are imported anew.
 
 A coin that a module draws when it is imported, ``SECRET = os.urandom(1)``, or once for all that follows, is randomness
 of its subject's like any other, and no view shows it; but in one process it is the same in all runs and draws. A bound
-from these holds for an adversary who knows the coin. So before such a bound refutes a claim, its draws are repeated, in
-a process that is forked for it: a few times the modules are run in place (old functions and classes see the new
-values), and all generators that a process shares, and the hashes of texts, start anew. If nothing
-moves, from here or among them, the bound stands. If something does, it may be a coin that no view shows, noise that is
-drawn once, or noise that does not follow from the seed: then as many draws as were counted, in all, tell whether the
-probability of the event moves, too: among the processes, or from the counts of the bound itself. State of
-extension modules, of files, or of a module that is run as a script or typed at a prompt stays as it is.
+from these holds for an adversary that knows the coin. So before such a bound refutes a claim, its draws are repeated,
+in a process that is forked for it: a few times the modules are run in place (old functions and classes see the new
+values), and all generators that a process shares, and the hashes of texts, start anew. If nothing moves, from here or
+among them, the bound stands. If something does, it may be a coin that no view shows, noise that is drawn once, or noise
+that does not follow from the seed: then as many draws as were counted, in all, tell whether the probability of the
+event moves, too: among the processes, or from the counts of the bound itself. State of extension modules, of files, or
+of a module that is run as a script or typed at a prompt stays as it is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import no_progress
 
 PROCESSES = 16
-"""As how many the draws are repeated: a fair coin comes up the same in all of them with a probability of 2^-15."""
+"""The number of repetitions: a fair coin comes up the same in all of them with a probability of 2^-15."""
 
 _SECONDS = 60.0  # for all of them, of modules that take long to run
 _LEAST = 10.0  # seconds that they have beyond the time limit
@@ -52,12 +52,13 @@ class Again:
     Attributes
     ----------
     digest
-        Repeats them, or the first of them, from their seed, and returns a digest of all that the bound rests on.
+        Function that repeats them, or the first of them, from their seed, and returns a digest of all that the bound
+        rests on.
     count
-        Repeats more of them, and returns for each event how many lie in it. None if a digest says it all: what does
-        not follow from the seed is then no evidence.
+        Function that repeats more of them, and returns the number in each event. None if a digest is enough: draws
+        that do not follow from the seed are then no evidence.
     draws
-        How many draws of each event `count` makes.
+        The number of draws that `count` makes of each event.
     counted
         For each event: how many lay in it here, of how many draws.
     """
@@ -80,7 +81,7 @@ class Again:
         Parameters
         ----------
         inside
-            Makes so many draws of each event's world, and returns which of them lie in the event.
+            Function that makes so many draws of each event's world, and returns which of them lie in the event.
         few, many
             Draws for the digest, and for the counts.
         counted
@@ -156,12 +157,12 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
 def _run_again(held: Sequence[tuple[ModuleType, Mapping[str, Any]]]) -> None:
     """Run modules again in place, with fresh generators: meant for a process that ends soon.
 
-    What is held of them, in closures and as the classes of objects, uses the new values from then on.
+    References to their contents, in closures and as the classes of objects, use the new values from then on.
 
     Parameters
     ----------
     held
-        The modules, each with what it had before it was first run again.
+        The modules, each with its contents before it was first run again.
     """
     random.seed()
     np.random.seed()  # noqa: NPY002

@@ -1,4 +1,4 @@
-"""State of the process that all of its code shares: a subject's own is for its calls alone.
+"""Global state of the process: changes that a subject makes to it last for the subject's calls alone.
 
 ``np.seterr(all="raise")``, ``warnings.simplefilter("error")``, ``os.chdir``, a locale, a recursion limit or another
 ``sys.stdout`` hold for the whole process. So does the choice between a user's packages and this library's of the same

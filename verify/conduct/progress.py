@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Progress = Callable[[float, str], None]
-"""Called with the share that is done and what is being done."""
+"""Function that is called with the share done, from 0 to 1, and a description of the present step."""
 
 
 def no_progress(share: float, doing: str) -> None:

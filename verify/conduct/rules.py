@@ -1,4 +1,4 @@
-"""Rules for the values of options. Every refusal is a `ValueError` with the message ``name=value: rule``."""
+"""Rules for the values of options. Every refusal is a `ValueError` with the message ``name = value: rule``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 ValueRule = Callable[[str, Any], None]
-"""Called with an option's name and value."""
+"""Function of an option's name and value that raises an error if the value breaks the rule."""
 
 _LONGEST = 60  # characters of a value that are shown
 

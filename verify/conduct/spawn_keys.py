@@ -34,7 +34,7 @@ class SpawnKey(IntEnum):
     ADVERSARY_PROBE = 12
     TABLES = 13
     SECOND_TEST = 17
-    # What a bound rests on, done again in other processes
+    # Draws behind a bound, repeated in other processes
     OTHER_PROCESSES = 18
     # Bets, on any subject
     BETS = 14

@@ -1,4 +1,4 @@
-"""Standard output and error of the command: no write to them raises, and no file takes their place."""
+"""Standard output and error of the command: writes never raise, and no file takes their descriptors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 class _Outlet(io.RawIOBase):
     """A raw stream that accepts every write: after the first error it discards all data.
 
-    A reader who has gone (``| head``) has read enough, and a full disk is reported once, at the end: neither ends a
+    A reader that has gone (``| head``) has read enough, and a full disk is reported once, at the end: neither ends a
     program in the middle, with an exit code of another meaning.
 
     Attributes
@@ -74,7 +74,7 @@ def guard_standard_streams() -> _Outlet | None:
         stream = getattr(sys, name)
         if not isinstance(stream, io.TextIOWrapper):
             continue
-        stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? for what it lacks
+        stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? for other characters
         if stream is getattr(sys, f"__{name}__"):  # not a test's or a notebook's
             outlet = _Outlet(getattr(stream.buffer, "raw", stream.buffer))
             buffered = io.BufferedWriter(cast("io.RawIOBase", outlet))

@@ -15,7 +15,7 @@ from verify.conduct.interrupts import Stop
 SECONDS = 600.0
 """The default time limit of one verification."""
 
-_LONGEST = 1e8  # seconds, three years: what is longer is no limit, and more than a timer can hold
+_LONGEST = 1e8  # seconds, three years: more is no limit, and beyond a timer's range
 _LEAST = 1e-3  # of a limit that is over already: a timer takes 0 for none
 _AGAIN = 0.5  # seconds after which a limit that was swallowed by a bare `except:` is raised again
 

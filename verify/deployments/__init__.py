@@ -1,1 +1,1 @@
-"""Deployments of differential privacy: entries of the public registry, and answer sheets on one's own."""
+"""Deployments of differential privacy: entries of the public registry, and answer sheets for a user's own."""

@@ -39,7 +39,7 @@ class Deployment:
     Attributes
     ----------
     declared
-        Values by their keys, ``"privacy.unit"``; what is empty in the file is not declared, but for an empty list of
+        Values by their keys, ``"privacy.unit"``; empty values in the file are not declared, but for an empty list of
         unprotected quantities.
     name
         Name of the file.

@@ -1,4 +1,4 @@
-"""The public registry's deployments as text: published figures, those that parameters give, the differences."""
+"""The public registry's deployments as text: published figures, figures recomputed from parameters, differences."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The public registry's deployments as facts, and audits of the figures that they publish.
 
-``known_deployments.json`` has of each entry its name, date and numbers, the commit they were read from, and figures
-that are published with what they follow from, as a text each, so that digits count as published.
+``known_deployments.json`` has of each entry its name, date and numbers, the commit they were read from, and published
+figures with their parameters, as a text each, so that digits count as published.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class KnownDeployment:
     source
         The publication that holds the figures.
     commit
-        Of the registry's version that was read.
+        The commit of the registry's version that was read.
     figures
-        Figures with what they follow from.
+        Published figures with their parameters.
     not_audited
         The reason why nothing can be audited; "" if something is.
     """

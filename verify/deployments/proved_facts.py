@@ -259,12 +259,12 @@ def check_declarations(deployment: Deployment, facts: ProvedFacts) -> None:
     Raises
     ------
     SettingError
-        For the first of them; it names the key, its value, and what is known.
+        For the first of them; it names the key, its value, and the proved fact.
     """
     for key, known in _contradictions(deployment, facts):
         value = deployment.get(key)
         shown = str(value) if isinstance(value, datetime.date) else repr(value)
-        raise SettingError(f"{deployment.name}: {key} = {shown}: contradicts what is known: {known}")
+        raise SettingError(f"{deployment.name}: {key} = {shown}: contradicts the proved fact: {known}")
 
 
 def _contradictions(deployment: Deployment, facts: ProvedFacts) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""An entry for the public registry of deployments: known fields, declared ones, and those that are neither."""
+"""An entry for the public registry of deployments, from proved facts and declarations, with gaps marked."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RegistryEntry:
     data
         The entry as the registry's schema has it.
     basis
-        Of each field that is filled, ``"Known"``, ``"Declared"``, or both.
+        The basis of each filled field: ``"Known"``, ``"Declared"``, or both.
     """
 
     data: Mapping[str, Any]
@@ -80,7 +80,8 @@ def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
     Raises
     ------
     SettingError
-        If the registry requires what is neither known nor declared; the message lists the keys. Over a refuted claim.
+        If the registry requires fields that are neither known nor declared; the message lists the keys. Over a refuted
+        claim.
     """
     if facts.refuted:
         raise SettingError(

@@ -1,6 +1,6 @@
-"""Reports on paper: what is said of a result as blocks, and how they become one page of HTML or Markdown.
+"""Reports as documents: blocks of text, tables and drawings, rendered as HTML, Markdown or terminal text.
 
-What a result says in blocks stands beside the result (`verify.verdict.verification_document` and its like); here is
-only how it looks. Every text passes `printable` and is escaped, since names, events and messages are whatever a subject
-wrote.
+The content of a result's document is made beside the result (`verify.verdict.verification_document` and its like); this
+package only renders it. Every text passes `printable` and is escaped, since names, events and messages may be any text
+of a subject's.
 """

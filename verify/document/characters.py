@@ -1,4 +1,4 @@
-"""Drawings of reports in characters of one width: bounds, and laws; of curves there is a page, or a PNG."""
+"""Drawings of reports in text characters: bounds and laws; curves need a page or a PNG."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _laws(drawn: Laws) -> list[str]:
         most = max(max(each.probability, each.probability_prime) for each in bins) or 1.0
 
         def bars(name: str, share: Callable[[Bin], float]) -> str:
-            tall = (-(-share(each) // (most / 8.0)) for each in bins)  # what is above 0 is seen
+            tall = (-(-share(each) // (most / 8.0)) for each in bins)  # a share above 0 is visible
             return f"{name:<14}" + "".join(_HEIGHTS[min(int(each), 8)] * wide for each in tall)
 
         lines = [

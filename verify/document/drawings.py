@@ -1,4 +1,4 @@
-"""Drawings of reports: what they show, as data. A page draws them as SVG, a terminal in characters, a file as PNG."""
+"""Drawings of reports as data; pages draw them as SVG, terminals in characters, files as PNG."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_TICKS = 8
 _SMALLEST, _LARGEST = 1e-300, 1e300  # of an axis that begins at 0
 
 Style = Literal["proved", "shown", "claim", "aside"]
-"""The part that a line plays: what is proved, what was seen, what is claimed, and what is there to compare."""
+"""The role of a line: a proved bound, an observation, the claim, or a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class LossInterval:
     low, high
         The bounds, finite or infinite. Those that contradict each other (low > high) are drawn as two points.
     caption
-        What the bar shows.
+        The caption of the bar.
     proved
         Whether its upper end is: else it is faint.
     """
@@ -114,9 +114,9 @@ class Laws:
     Attributes
     ----------
     reading
-        What is read, in words.
+        The reading, in words.
     bins
-        In the order of the values; none where only the probabilities of the event are known.
+        The bins in the order of the values; none where only the probabilities of the event are known.
     event, event_prime
         Probabilities of the event, each with its words.
     """
@@ -131,7 +131,7 @@ Drawing: TypeAlias = Chart | LossInterval | Laws
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return the beginning of a text in at most so many characters; a number is whole in it, or left out."""
+    """Return the beginning of a text in at most `longest` characters; a number is whole in it, or left out."""
     if len(text) <= longest:
         return text
     end = longest - 1
@@ -140,7 +140,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def shortened_label(label: str, longest: int) -> str:
-    """Return a label in at most so many characters, its numbers with as few digits as that takes.
+    """Return a label in at most `longest` characters, its numbers with as few digits as that takes.
 
     A label of one number is whole, however short it has to be.
 
@@ -159,7 +159,7 @@ def shortened_label(label: str, longest: int) -> str:
 
 
 def short_number(number: float | str, digits: int) -> str:
-    """Return a number rounded to so many digits, in few characters: with an exponent if that saves two."""
+    """Return a number rounded to `digits` digits, in few characters: with an exponent if that saves two."""
     if not Decimal(number):
         return "0"
     mantissa, _, exponent = f"{Decimal(number):.{digits - 1}e}".partition("e")
@@ -173,7 +173,7 @@ def short_number(number: float | str, digits: int) -> str:
 def axis_scale(values: Iterable[float]) -> tuple[float, float]:
     """Return where an axis from 0 ends that shows these, and the distance of ticks: four to eight of 1, 2 or 5.
 
-    What is beyond 1e300 is not shown.
+    Numbers beyond 1e300 are not shown.
     """
     largest = max((value for value in values if value <= _LARGEST), default=1.0) or 1.0
     largest = max(largest, _SMALLEST)

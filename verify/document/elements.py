@@ -13,11 +13,11 @@ from verify.findings.sentences import Sentence
 Tone = Literal["good", "bad", "open", "plain"]
 
 SIGNS: Mapping[Tone, str] = MappingProxyType({"good": "✓", "bad": "✗", "open": "?", "plain": "•"})
-"""A character for each tone: nothing is told by its colour alone."""
+"""A character for each tone: no information is in the colour alone."""
 
 
 Words: TypeAlias = str | Sentence
-"""What stands beside a name or in a cell: a sentence where it says something of a subject, else a text."""
+"""The content of a cell, or beside a name: a typed sentence if it is a statement about a subject, else a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class Picture:
     Attributes
     ----------
     drawing
-        What it shows, as data.
+        The drawing, as data.
     words
-        The same for whoever does not see it.
+        The same in words, for readers that do not see it.
     """
 
     drawing: Drawing
@@ -81,7 +81,7 @@ class Photo:
     png
         The bytes of a PNG file.
     words
-        What it shows, for whoever does not see it.
+        Its content in words, for readers that do not see it.
     """
 
     png: bytes
@@ -106,9 +106,9 @@ class Section:
     Attributes
     ----------
     title, blocks
-        The heading, and what stands under it.
+        The heading, and the content.
     background
-        What follows on pages: for strangers, who judge the result by it. A terminal leaves it out.
+        Further content on pages, by which strangers can judge the result. A terminal leaves it out.
     """
 
     title: str
@@ -127,7 +127,7 @@ class FirstScreen:
     again
         The command that repeats it; a sentence where there is none.
     person
-        What the claim means for a person; None where the first line says it.
+        The meaning of the claim for a person; None where the first line has it.
     """
 
     claimed: Sentence
@@ -161,11 +161,11 @@ class Document:
     meaning
         The first line, for a reader who does not know the field.
     summary
-        What follows it on the first screen.
+        The rest of the first screen.
     sections
         Everything else.
     made
-        A last line on a terminal: by what it was made. A page has one of its own.
+        A last line on a terminal, with the program and versions that made it. A page has one of its own.
     """
 
     verdict: str

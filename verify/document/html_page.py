@@ -1,4 +1,4 @@
-"""Documents as HTML: one page that needs nothing else, on paper too, in light and in dark.
+"""Documents as HTML: one self-contained page, for print too, light or dark.
 
 No script, and nothing that a browser would load; the page forbids both, so that no text of a subject's could make it.
 """
@@ -105,7 +105,7 @@ def render_html(documents: Sequence[Document], made: str) -> str:
     documents
         At least one.
     made
-        When and by what the page was made.
+        The date and the program of the page.
     """
     several = len(documents) > 1
     title = report_title(documents)
@@ -172,7 +172,7 @@ def _block(block: Block) -> str:
             head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in heading)
             body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows_)
             table = f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
-            said = _text(f"table: {', '.join(heading)}")  # what scrolls must be reached from the keyboard
+            said = _text(f"table: {', '.join(heading)}")  # for scrolling from the keyboard
             return f'<div class="scrolls" role="group" tabindex="0" aria-label="{said}">{table}</div>\n'
         case Code(line):
             words = " ".join(f"<span>{_text(word)}</span>" for word in line.split(" "))

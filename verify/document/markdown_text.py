@@ -34,7 +34,7 @@ def markdown(documents: Sequence[Document], made: str) -> str:
     documents
         At least one.
     made
-        When and by what it was made.
+        The date and the program of the document.
     """
     parts = []
     if len(documents) > 1:

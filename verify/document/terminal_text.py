@@ -1,4 +1,4 @@
-"""Documents on a terminal, for a person who does not have the paper at hand, without the background that pages have.
+"""Documents on a terminal, with the first screen of a report and without its details.
 
 Colours carry no information that the words do not. The text fits into 80 columns, without blanks at the ends of lines.
 Where the terminal's encoding is not Unicode, words and pictures are spelled in ASCII.
@@ -37,7 +37,7 @@ _STYLES: Mapping[Tone, str] = {
     "plain": "bold",
 }
 
-_BAR = "[█▁▂▃▄▅▆▇◆#*]+"  # of a picture: what its other characters frame
+_BAR = "[█▁▂▃▄▅▆▇◆#*]+"  # of a picture: the filled parts
 _FACT = 24  # columns of a name, at most
 _SPELLED = str.maketrans(
     {"ε": "epsilon", "δ": "delta", "μ": "mu", "Σ": "sum", "′": "'", "∞": "inf", "±": "+-"}

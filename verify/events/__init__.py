@@ -1,4 +1,4 @@
-"""Events of an adversary's view: readings, families, scores and the search; and the worlds of the views."""
+"""Events of an adversary's view: readings, families, scores, their search, and the worlds of the views."""
 
 # A reading or an event is read back by the name of its kind, for which all kinds must be imported.
 from verify.events import (

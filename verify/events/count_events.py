@@ -1,4 +1,4 @@
-"""Count many events on one batch of draws, reading each number that they share once."""
+"""Counts of many events on one batch of draws; readings that events share are computed once."""
 
 from __future__ import annotations
 

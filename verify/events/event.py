@@ -1,4 +1,4 @@
-"""The events of an adversary's view that a test can watch.
+"""Events of an adversary's view, as data that a test can count.
 
 An event is code-free data: it can be written as JSON (`Event.to_dict`), read back (`Event.rebuild`) and described
 in words (`Event.description`), so that a witness can be checked without trust in anything of this package but NumPy.

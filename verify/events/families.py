@@ -2,7 +2,7 @@
 
 Where a family is laid out without looking at which draw came from which world (quantiles of the pooled
 sample, values that repeat), the draws it was laid out on may be counted as well: pooled, they show nothing of
-the world in which an event is likelier. Where the worlds were told apart (an order by likelihood ratio, a
+the world in which an event is likelier. Where the layout depends on the worlds (an order by likelihood ratio, a
 fitted score), only fresh draws are counted.
 
 Row i of both worlds may come from one and the same random numbers. Then an event tends to occur in both or in

@@ -28,7 +28,7 @@ class Feature:
     binned
         The reading with its cuts.
     bins
-        Of each draw.
+        The bin of each draw.
     ordered
         True if neighbouring bins are expected to be alike.
     """

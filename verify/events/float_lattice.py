@@ -56,7 +56,7 @@ def _lattice_values(aspect: _Aspect, values: FloatArray) -> FloatArray:
         result = exponent
     else:
         mantissa = bits & np.uint64((1 << 52) - 1)
-        # The lowest set bit is a power of two, which a double holds exactly; 2^52 stands in for none.
+        # The lowest set bit is a power of two, which a double holds exactly; 2^52 represents none.
         lowest = np.where(mantissa == 0, np.uint64(1 << 52), mantissa & (~mantissa + np.uint64(1)))
         zeros = np.log2(lowest.astype(np.float64))
         if aspect == "trailing zeros":

@@ -1,4 +1,4 @@
-"""Innovations: each measurement minus its best linear prediction from those before.
+"""Innovations: each measurement minus its best linear prediction from earlier ones.
 
 Innovations are uncorrelated, as naive Bayes assumes of its readings. If noise is added step by step they are the steps:
 a running sum hides a record in the noise of all steps before, and its innovations show the record's own step. With
@@ -31,7 +31,7 @@ def innovations(fit: WorldSamples, columns: Sequence[Column]) -> list[Combinatio
     Returns
     -------
     list of Combination
-        In units of their spread. Empty if fewer than two are left, or there are too few draws.
+        The innovations, in units of their spread. Empty if fewer than two are left, or there are too few draws.
     """
     if not 2 <= len(columns) <= MOST_COLUMNS or len(fit[0].values) < _FEWEST * len(columns):
         return []

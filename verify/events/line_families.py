@@ -1,4 +1,4 @@
-"""Families of events that cut one line: half-lines, thresholds of scores, numbers of reports."""
+"""Families of events that cut a line: half-lines, thresholds of scores, numbers of reports."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
 def present_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
     """Half-lines of the number of entries that are present, or that the only entry is absent; only if some are absent.
 
-    Others show as much; this one says it best: "the number of entries present (of 4) ≤ 1", which is what refutes five
+    Others show as much; this one has the plainest words: "the number of entries present (of 4) ≤ 1", which refutes five
     published cascade learners. Where there are other readings than entries, such as the length of a list, these do.
     """
     columns = choose[0].columns

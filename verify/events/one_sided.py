@@ -1,4 +1,4 @@
-"""Values that are frequent in one world, and were never seen in the other: all of them together are one event.
+"""One-sided values: frequent in one world and absent in the other; together they form one event.
 
 Noise that is drawn from a table of a few thousand values gives them away: x + table and x′ + table have hardly a value
 in common. Each value shows little, as it is rare; all of them together show nearly everything. Continuous noise may

@@ -76,7 +76,7 @@ def promised_epsilon(
     hits, other
         Numbers of the `counted` draws of either world in the event; one hit is added to the other.
     n, delta, error
-        Of the coming test.
+        The draws a side, the delta and the error of the coming test.
     caution
         Standard errors by which ln((p - δ)/q) is taken to be below its estimate.
     split

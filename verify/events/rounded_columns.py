@@ -1,4 +1,4 @@
-"""Columns without the rounding of floating-point arithmetic, if it shows in the last bits of their values.
+"""Columns with floating-point rounding removed, where it shows in the last bits of their values.
 
 A claim is about the mechanism as it is written, in real arithmetic. There 0.3 + 2 · 0.1 and 0.2 + 3 · 0.1 are one
 number, and 1 - p - q is 0 where p + q is 1; in floating point they are several, a few units in the last place apart,
@@ -9,8 +9,8 @@ columns of whole numbers are read as they are.
 Draws of a density do come so close if a large public number is added to them: in 1e14 + x, x is in the last bits
 alone. Such draws fill the machine's numbers where they are, as results of rounding do not. The large
 number is then taken away, and the rest is read in steps of several units in the last place. The machine's rounding
-is no longer small beside it: what it may add to a loss is known (`Event.rounding`), and must be exceeded beside the
-claim.
+is no longer small beside it: its largest addition to a loss is known (`Event.rounding`), and a bound must exceed the
+claim by more than that.
 """
 # ruff: noqa: D102 (the methods of every event are documented once, at `Event`)
 
@@ -106,7 +106,7 @@ class _Offset:
 
 @dataclass(frozen=True, slots=True)
 class _Roundoff:
-    """Rounding of a column: values up to `nothing` in size become 0, the others keep so many bits."""
+    """Rounding of a column: values up to `nothing` in size become 0, the others keep `bits` bits."""
 
     nothing: float
     bits: int

@@ -1,4 +1,4 @@
-"""Readings without the rounding of floating-point arithmetic, where sums and differences would show it.
+"""Readings with floating-point rounding removed, where sums and differences would show it.
 
 A claim is about the mechanism as it is written, in real arithmetic. There the difference of y + 1 and y is 1; in
 floating point it is 1 give or take the last bit of y, and reveals the size of y. A test of unrounded differences would

@@ -35,11 +35,11 @@ class _Regression:
     ridge
         On every table entry.
     negligible
-        Of the largest spread of any reading's table entries: readings below may be dropped.
+        Share of the largest spread of any reading's table entries, below which a reading may be dropped.
     missed
         Log-likelihood of the validating draws that may be lost by it.
     newton_steps
-        Of Newton's method, for each penalty.
+        The number of Newton steps for each penalty.
     least_gain
         Gain of log-likelihood that is worth another step: far below its standard error.
     stale
@@ -148,11 +148,11 @@ class _Model:
     found
         The readings.
     offsets, parts
-        Where each reading's weights begin, and the slice that they are.
+        The beginning of each reading's weights, and their slice.
     train
         The bins of the training draws, of each reading.
     label
-        Of the training draws.
+        The label of the training draws.
     curvature, hessian
         p(1-p) of the training draws when the Hessian was estimated last, and that Hessian; empty before.
     """

@@ -58,7 +58,7 @@ class _Settings:
 _SETTINGS = _Settings()
 
 DECADES = 5
-"""Of probability, in each half of which an event is listed for that."""
+"""Decades of probability for a band of δ over ε: an event is listed in each half of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class _Candidates:
     families
         The families.
     family, at
-        Of each event.
+        The family of each event, and its number in the family.
     hits, trials
         Shape (2, events): the first world, then the second.
     split

@@ -1,4 +1,4 @@
-"""One number that sums up several columns of a view: their sum, their largest value, its place, counts ...
+"""Summaries of several columns of a view in one number: sum, maximum and its place, counts and others.
 
 Draws are read many millions of times: columns are worked on whole, marks are counted in bytes, and no draw needs a
 branch, as branch prediction would fail for every other one.

@@ -1,4 +1,4 @@
-"""Tables of values and rows that repeat: single ones, and those with the highest or lowest ratios together."""
+"""Families of events on repeated values and rows: single ones, and those of extreme likelihood ratio together."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def pair_families(
 
 
 def _most_frequent(counts: npt.NDArray[np.integer[Any]], most: int) -> npt.NDArray[np.intp]:
-    """At most so many of those that were seen often enough, in their order."""
+    """Return at most `most` of the values that were seen often enough, in their order."""
     often = np.argsort(-counts, kind="stable")[:most]
     return np.sort(often[counts[often] >= SEEN_OFTEN])
 

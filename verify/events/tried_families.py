@@ -51,7 +51,7 @@ class _Limits:
     atoms
         Values that are counted across columns.
     atom_share
-        Of the draws of a column, that makes one of its values worth counting across columns.
+        Share of a column's draws from which one of its values is worth counting across columns.
     scored
         Readings of a fitted score.
     counted_columns

@@ -56,7 +56,7 @@ class ViewSample:
     columns
         The p columns.
     places
-        Where each column is, by its name.
+        The place of each column, by its name.
 
     Raises
     ------

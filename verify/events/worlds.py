@@ -23,7 +23,7 @@ class NeighbouringWorlds:
     words
         D and D′ in words.
     draw
-        Draws of the view in one of the worlds, with no randomness but the seed's. Asked for multiples of 64.
+        Function that draws the view in one of the worlds, with no randomness but the seed's, in multiples of 64.
     rounds
         Rounds of a run that are played for a draw; None without rounds.
     name

@@ -1,4 +1,4 @@
-"""Rules by which a report decides that an effect is seen: each compares means with their standard errors.
+"""Rules for statements about effects in simulations: they compare means with their standard errors.
 
 Two means differ if they are more than three standard errors of their difference apart; nearer ones count as equal.
 """

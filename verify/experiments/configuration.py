@@ -1,4 +1,4 @@
-"""One simulation in words and numbers only: learner, problem, settings, privacy, size."""
+"""The configuration of one simulation as plain data: learner, problem, settings, privacy, size."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Configuration:
         A name of the catalogue, ``path/to/file.py:problem`` (a problem, or a function that makes one), or None for the
         learner's own.
     settings
-        Of learner and problem.
+        The settings of learner and problem.
     epsilon, delta
         The privacy of a private learner.
     horizon, runs, seed
@@ -108,13 +108,13 @@ def simulated(
     Parameters
     ----------
     configuration
-        What, and how often.
+        The configuration, with its number of runs.
     executor
-        Where blocks of runs are simulated, by default in this process; no result depends on it.
+        The executor of blocks of runs, by default this process; no result depends on it.
     store
-        Where blocks are stored as they come; none are of plain bandits, and where actions are kept.
+        The store of finished blocks; blocks of plain bandits, or with recorded actions, are not stored.
     progress
-        Told the share that is done.
+        Function that is called with the share done.
 
     Raises
     ------

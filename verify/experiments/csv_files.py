@@ -1,4 +1,4 @@
-"""CSV files: every run of what was simulated, and tables."""
+"""CSV files of simulations, with a row for each run and checkpoint, and of tables."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def write_runs(lines: Sequence[FigureLine], results: Results, path: Path, *, onl
     Parameters
     ----------
     lines, results
-        What was simulated.
+        The lines, and their simulated runs.
     path
         The file.
     only_last
-        Whether only what each run ends with is written, as for a figure against a parameter.
+        True to write the end of each run only, as for a figure against a parameter.
     """
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)

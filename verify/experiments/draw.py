@@ -33,7 +33,7 @@ def draw_figure(
     Parameters
     ----------
     lines, results
-        What was simulated.
+        The lines, and their simulated runs.
     path
         A PNG file.
     title

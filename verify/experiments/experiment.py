@@ -60,7 +60,7 @@ class FigureLine:
 
 
 Results = Mapping[str, Sequence[tuple[float, SimulatedRuns]]]
-"""What was simulated of every line, by its name: at each parameter value, the runs."""
+"""The simulated runs of every line, by its name, at each parameter value."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Quantity:
     label
         For the axis, units included.
     of
-        From rounds (checkpoints, 1), regret and reward (checkpoints, runs) to the quantity.
+        Function from rounds (checkpoints, 1), regret and reward (checkpoints, runs) to the quantity.
     more_is_better
         True if a higher line is the better learner.
     """
@@ -108,7 +108,7 @@ class FigureAxis:
     logarithmic
         Its scale.
     of
-        From the value of a configuration's parameter to its place; None if the axis has the rounds.
+        Function from the value of a configuration's parameter to its place; None if the axis has the rounds.
     """
 
     label: str
@@ -126,11 +126,11 @@ class PlotAxes:
     Attributes
     ----------
     x, y
-        What is drawn against what.
+        The horizontal axis, and the quantity drawn against it.
     log_y
         Whether the vertical axis is logarithmic.
     band
-        What is shaded around a mean: two standard errors, or one standard deviation of the runs, as the paper does it.
+        The shaded band around a mean: two standard errors, or one standard deviation of the runs, as in the paper.
     optimum
         Whether the best reward of a round is drawn, as a horizontal line.
     """
@@ -165,7 +165,7 @@ class Seen:
 
     def __post_init__(self) -> None:
         if self.vacuous and self.holds is not None:
-            raise ParameterError(f"holds = {self.holds!r}: must be None of what is vacuous")
+            raise ParameterError(f"holds = {self.holds!r}: must be None of a vacuous statement")
 
     @property
     def result(self) -> str:
@@ -182,7 +182,7 @@ class PaperStatement:
     Attributes
     ----------
     says
-        In the paper.
+        The statement in the paper.
     seen
         The rule: from the simulated results to whether the statement is seen.
     why
@@ -211,15 +211,15 @@ class Experiment:
     source
         Paper, number, page or section.
     shows
-        What the paper shows in it.
+        The content of the figure or table, in words.
     setting
-        The settings: those of the paper, and those that it leaves open with what we took.
+        The settings: those of the paper, and our choices where it leaves them open.
     sizes
-        How much is simulated at each scale.
+        The size of the simulation at each scale.
     lines
-        From a size to the lines; by default nothing is simulated.
+        Function from a size to the lines; by default nothing is simulated.
     statements
-        What the paper says is seen.
+        The paper's statements about it.
     takes_data
         Whether the problem is made of data that the user has to bring; `lines` then plays a synthetic stand-in.
     """
@@ -268,7 +268,7 @@ class PaperTable(Experiment):
     Attributes
     ----------
     content
-        From what was simulated, and the lines, to the cells.
+        Function from the simulated runs, and the lines, to the cells.
     """
 
     content: Callable[[Results, tuple[FigureLine, ...]], TableContent] = field(kw_only=True)

@@ -88,7 +88,7 @@ def _models(size: Size, kind: str, epsilon: float = _EPSILON, **settings: Value)
 
 
 def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
-    """Return the learners at so many of the values, the first and the last included."""
+    """Return the learners at evenly spread values of ε, as many as the size has, with the first and the last."""
     epsilons = [_EPSILONS[round(i)] for i in np.linspace(0, len(_EPSILONS) - 1, size.points)]
     return parameter_sweep(epsilons, partial(_models, size, "dpe"))
 
@@ -253,7 +253,7 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _table_1,
         (
-            PaperStatement("the bounds say something at this size", _judge_bounds, _WIDTH),
+            PaperStatement("the bounds are nonvacuous at this size", _judge_bounds, _WIDTH),
             _ORDER,
         ),
         content=_bounds,
@@ -334,7 +334,7 @@ LINEAR: tuple[Experiment, ...] = (
         f"{_SETTING}Clients do not differ: σ = 0. ε = 10, δ = 0.25. {_CLASSICAL}",
         {"quick": Size(20_000, 3), "paper": Size(1_000_000, 5)},
         _table_2,
-        (PaperStatement("the bounds say something at this size", _judge_bounds, _WIDTH), _ORDER),
+        (PaperStatement("the bounds are nonvacuous at this size", _judge_bounds, _WIDTH), _ORDER),
         content=_bounds,
     ),
     PaperTable(

@@ -1,4 +1,4 @@
-"""Lines of experiments, each said in one call."""
+"""Constructors of the lines of figures: a configuration over rounds, or a sweep of a parameter."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _published(
 _ucb = partial(_published, "dpucb-mat")
 _ts = partial(_published, "dpts-mat", colour=1)
 _certified = partial(over_rounds, "CUCB certified", "CUCB on batches", "cucb-batch", epsilon=2.0, colour=2)
-"""The line of the certified learner that takes their place."""
+"""The line of the certified learner that replaces the paper's."""
 
 
 def _baseline(learner: str, size: Size, **further: Any) -> FigureLine:
@@ -103,7 +103,7 @@ def _lines(
     return lambda size: tuple(line(size=size, problem=problem, **further) for line in lines)
 
 
-# With what is recommended in the end, for Table 3: the runs are the same.
+# With the recommendations at the end, for Table 3: the runs are the same.
 _figure_3 = _lines(_omm, _ucb, _certified, problem=_MOVIE_PROBLEM, epsilon=2.0, colour=0, recommends=True)
 
 

@@ -1,4 +1,4 @@
-"""Every experiment by its name."""
+"""The catalogue of experiments by name."""
 
 from __future__ import annotations
 

@@ -33,13 +33,13 @@ def simulate_plain_bandit(
     Parameters
     ----------
     subject
-        The bandit: it selects an arm and is told its reward. Outcomes 0 and 1 become its smallest and largest reward.
+        The bandit: it selects an arm and receives its reward. Outcomes 0 and 1 become its smallest and largest reward.
     problem, settings
         One in which a single arm is played, with as many arms; by default ``top-k`` of that size.
     horizon, runs, seed, checkpoints
         As for `algorithms.simulate.simulate`.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Returns
     -------

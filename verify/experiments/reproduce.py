@@ -1,4 +1,4 @@
-"""One experiment from its name to its files: picture, CSV and report."""
+"""Reproduction of one experiment by name: picture, CSV and report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reproduced(FromJson):
     Attributes
     ----------
     name
-        Of the experiment.
+        The name of the experiment.
     picture, data, report
         The files: PNG, CSV and Markdown.
     seconds
@@ -94,15 +94,15 @@ def reproduce(
         The experiment.
     folder
         Files go to ``folder/scale/name.*``, the runs of every configuration to ``folder/runs``, shared by all
-        experiments and scales: what is there is not simulated again.
+        experiments and scales: stored runs are not simulated again.
     scale
         The size of the simulation by its name.
     data
         The user's MovieLens-1M, for experiments that take data.
     executor
-        Where configurations are simulated, by default in this process; no result depends on it.
+        The executor of the simulations, by default this process; no result depends on it.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
     size
         Instead of that of the scale.
 

@@ -64,7 +64,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
     differing = [seen.says for seen in found.seen if seen.holds is False]
     first = "" if not differing else f"; differs: {differing[0]}"
     summary = FirstScreen(
-        claimed=remark("{name}: what the paper says of its experiment.", name=title),
+        claimed=remark("{name}: the paper's statements on its experiment.", name=title),
         found=remark("{count} of {all} agree{first}.", count=count, all=len(found.seen), first=first),
         sure=remark(
             "Comparisons use a multiple of the standard error; values computed without runs are exact."

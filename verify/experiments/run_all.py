@@ -1,4 +1,4 @@
-"""Running the configurations of an experiment: each is stored as it is done, so that a stopped run goes on."""
+"""Simulation of an experiment's configurations, each stored when it is done, so that a stopped run resumes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, pro
     executor
         Each of its workers simulates one configuration at a time.
     progress
-        Called with the share that is done, by the costs of the configurations.
+        Function that is called with the share done, by the costs of the configurations.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def _stored(store: Path, key: str) -> SimulatedRuns | None:
         return None
     try:
         return SimulatedRuns.load(path)
-    except (OSError, ValueError):  # not what `save` wrote: it is simulated again
+    except (OSError, ValueError):  # changed after `save`: it is simulated again
         return None
 
 

@@ -31,13 +31,13 @@ class SimulatedRuns(FromJson):
     trace
         Regret and reward of every run at checkpoints.
     learner, problem, neighbours
-        What was simulated, and the relation that the learner's claim is for.
+        The names of the learner and the problem, and the relation that the learner's claim is for.
     instance
         A word for all of the problem; two that have the same are the same. Empty if there is none.
     further
         JSON data beside the curves: ``size`` of the problem, ``best_kept``, ``communication`` (and
-        ``most_communication``, where there is a formula) and ``phases`` of linear learners, ``recommended`` (what each
-        run would play next) and ``best`` where they were asked for.
+        ``most_communication``, where there is a formula) and ``phases`` of linear learners, ``recommended`` (the next
+        action of each run) and ``best`` where they were asked for.
     """
 
     trace: Trace
@@ -96,7 +96,7 @@ class SimulatedRuns(FromJson):
             if regret is not None and reward is not None and regret.shape == reward.shape:
                 trace = Trace(np.array(rounds, dtype=np.int64), regret, reward, *map(float, numbers))
                 return cls(trace, **{name: told[name] for name in _WORDS}, further=told["further"])
-        raise SubjectError("the process in which it ran reported what is no simulation")
+        raise SubjectError("the process in which it ran reported no simulation")
 
 
 def is_real(value: Any) -> bool:

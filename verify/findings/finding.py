@@ -87,8 +87,9 @@ class FindingKind(StrEnum):
 class Statement(Enum):
     """The statement of a finding: its kind, the basis of its words, the words, and whether it prevents a certificate.
 
-    Values are written in braces; an exception with its type, and a `SystemExit` as the end of the process. What
-    happened in a run of the subject is exact. Gates and the accountant have words of their own, see `Finding.of_gate`.
+    Values are written in braces; an exception with its type, and a `SystemExit` as the end of the process. An
+    observation in a run of the subject is exact. Gates and the accountant have words of their own, see
+    `Finding.of_gate`.
 
     Examples
     --------
@@ -157,7 +158,7 @@ class Statement(Enum):
         "killed {grace:g} s after the time limit of {seconds:g} s: did not return from native code",
     )
 
-    # What a ledger shows
+    # Findings from a ledger
     DECLASSIFIED = FindingKind.DECLASSIFIED, "raw data used without noise: {reason}", EXACT, False
     OVERSPENT = (
         FindingKind.OVERSPENT,
@@ -188,7 +189,7 @@ class Statement(Enum):
         "before: nothing is proved of runs in which one does",
     )
 
-    # What replays show
+    # Findings from replays
     ROUND_DIFFERS = (
         FindingKind.RAW_FLOW,
         "the action of round {number} differs although all released values agree",
@@ -332,7 +333,7 @@ class Statement(Enum):
         CONFIDENT,
     )
 
-    # What outputs hold
+    # Findings about outputs
     RAISES = (
         FindingKind.RAISES,
         "{verb} {error}{others} in {raised} of {draws:,} calls on {data}; errors count as output",
@@ -379,7 +380,7 @@ class Statement(Enum):
         False,
     )
 
-    # What a subject does besides
+    # Side effects of a subject
     WARNS = FindingKind.WARNS, "emits warnings (not tested): {warnings}", EXACT, False
     PRINTS = FindingKind.PRINTS, "prints (not tested): {text!r}", EXACT, False
     CHANGES_DATA = FindingKind.CHANGES_DATA, "modifies its input; each call gets a copy", EXACT, False
@@ -408,7 +409,7 @@ class Statement(Enum):
         failing
             If it depends on more than the statement.
         values
-            Of the words.
+            The values of the fields in the words.
         """
         error = values.get("error")
         if self.kind is FindingKind.CRASH and isinstance(error, SystemExit):
@@ -420,18 +421,18 @@ class Statement(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something seen while verifying.
+    """An observation during a verification.
 
     Attributes
     ----------
     kind
-        What it is about.
+        The kind of observation.
     where
         ``"file.py:12"``, or "" if no line of code is to blame.
     sentence
-        What was seen, and how surely.
+        The observation, typed by its evidence.
     failing
-        Whether the finding stands in the way of a certificate; False for remarks.
+        True if the finding blocks a certificate; False for remarks.
     """
 
     DERIVED: ClassVar = ("message",)  # in JSON, for readers of this key alone
@@ -480,10 +481,10 @@ class UpperBound:
     epsilon, delta
         The bound.
     method
-        What gives it.
+        The method of the bound.
     every_run
-        Whether it holds of all runs: of a mechanism, or because accountants enforce it for every record. Else it is of
-        the runs that were looked at alone, and proves nothing.
+        True if it holds for all runs: of a mechanism, or because accountants enforce it for every record. Else it is
+        about the observed runs alone, and proves nothing.
     """
 
     epsilon: float
@@ -517,7 +518,7 @@ class LowerBound:
     confidence
         Probability with which the bound holds; 1 if it was computed exactly.
     method
-        How it was found.
+        The method by which it was found.
     samples
         Draws of the view spent on it; 0 if it was computed exactly.
     in_view
@@ -561,9 +562,9 @@ class LowerBound:
         Parameters
         ----------
         words
-            In them ``{bound}`` stands for the numbers of the bound, and ``{how}`` for the method and how sure it is.
+            The sentence, with ``{bound}`` for the numbers of the bound, and ``{how}`` for its method and confidence.
         values
-            What else stands in braces.
+            The values of its other fields in braces.
         """
         values = {"bound": self.description, **values}
         if self.exact:
@@ -600,11 +601,11 @@ class ReadingLaws:
     Attributes
     ----------
     reading
-        What is read, in words.
+        The reading, in words.
     draws
         Draws a side that were counted; 0 if the bins have probabilities.
     bins
-        In the order of the values.
+        The bins in the order of the values.
     """
 
     reading: str
@@ -631,8 +632,9 @@ class Witness:
     event
         The event as a clause, or the decision that differs.
     probability, probability_prime
-        Of the event, on data and on data_prime: estimated from the counts; without counts exact or, where the lower
-        bound has a confidence, at least so much with that confidence on data, and in that ratio on data_prime.
+        The probability of the event on data, and on data_prime: estimated from the counts; without counts exact or,
+        where the lower bound has a confidence, at least so much with that confidence on data, and in that ratio on
+        data_prime.
     reproduce
         A command that shows the same again.
     details

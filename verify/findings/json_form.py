@@ -1,6 +1,6 @@
-"""Values as JSON data and back: of a data class its fields, and beside them what follows from them.
+"""The JSON form of result classes: their fields and derived values, and the way back.
 
-A data class names the properties that its JSON states, too, in `DERIVED`: what is read must have the same.
+A data class names in `DERIVED` the properties that its JSON states, too: on reading they must agree with the fields.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ _READERS: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     dict[str, Any]: JsonObject.mapping,
     Path: lambda read, key: Path(read.text(key)),
     Claim: lambda read, key: read.object(key, _read_claim),
-    Provenance: lambda read, key: Provenance.from_fields(read),  # its keys stand beside the others
+    Provenance: lambda read, key: Provenance.from_fields(read),  # its keys are beside the others
 }
-"""How a value of a type is taken from a JSON object."""
+"""Functions that read a value of a type from a JSON object."""
 
 
 def json_able(value: Any) -> Any:

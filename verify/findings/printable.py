@@ -1,7 +1,7 @@
-"""Text of a subject or a file, made harmless to the terminal, test log or picture that shows it.
+"""Text of a subject or a file, made harmless to terminals, test logs and pictures.
 
-Names, claims, error messages, witnesses and paths are whatever somebody wrote. In all that is shown, one function
-stands between them and the reader: `printable`. JSON needs none, it escapes by itself.
+Names, claims, error messages, witnesses and paths may be any text. In all that is shown, one function stands between
+them and the reader: `printable`. JSON needs none, it escapes by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     r"""Return a text of which every character is seen, and which takes one line.
 
     Control characters, escape sequences, marks that turn the direction of writing, invisible characters, line breaks
-    and halves of surrogate pairs are escaped as Python does it. What is longer than `longest` is cut in the middle.
+    and halves of surrogate pairs are escaped as Python does it. A text longer than `longest` is cut in the middle.
 
     Examples
     --------

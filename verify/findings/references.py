@@ -1,4 +1,4 @@
-"""Where the theorems and methods are published that results use."""
+"""References: the publications of the theorems and methods that results use."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ PUBLICATIONS = MappingProxyType(
         "distributed linear bandits paper": (_LI,),
     }
 )
-"""Where each theorem, filter, method and claim is from, by the name that it has in results."""
+"""The publication of each theorem, filter, method and claim, by its name in results."""
 
 
 def references(names: Iterable[str]) -> tuple[str, ...]:

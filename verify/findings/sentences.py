@@ -35,7 +35,7 @@ class Basis(StrEnum):
 
     EXACT is computed, proved, or something that happened in a run. CONFIDENT holds except with a probability that the
     sentence states. OBSERVED counts draws, calls or runs, and infers nothing from them. METADATA makes no claim about
-    a subject: it names, explains, or says what to do.
+    a subject: it names, explains, or gives instructions.
     """
 
     EXACT = "exact"
@@ -55,9 +55,9 @@ class Sentence:
     basis
         Its evidence.
     confidence
-        Of a confident one: the probability with which it holds, which its text states in percent.
+        For a CONFIDENT sentence, the probability with which it holds, which its text states in percent.
     draws
-        Of an observed one: how many draws, calls or runs it counts, which its text states; of a confident one, the
+        For an OBSERVED sentence, the number of draws, calls or runs, which its text states; for a CONFIDENT one, the
         draws behind it, if it is known.
     quoted
         Parts of the text that are somebody else's words, as names and error messages are: they may say anything.

@@ -1,1 +1,1 @@
-"""Verifying functions and commands: a first look, replay, and tests of what they return."""
+"""Verification of functions and commands: a first look, replay, and tests of their outputs."""

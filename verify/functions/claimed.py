@@ -1,4 +1,4 @@
-"""A function's own declaration: that it is private, and which data sets are neighbours."""
+"""The declaration of a function's privacy claim and of its neighbouring data sets, by a decorator."""
 
 from __future__ import annotations
 

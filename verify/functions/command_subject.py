@@ -73,7 +73,7 @@ class Command:
         Raises
         ------
         SubjectError
-            If it cannot be started, prints what is no JSON or not one line for each lane, or fails now and then.
+            If it cannot be started, prints no JSON or not one line for each lane, or fails now and then.
         """
         key = json.dumps(_plain(data))
         outputs, failure = self._run(data, int(rng.integers(2**53)), lanes)
@@ -168,13 +168,13 @@ def command_subject(
     command
         The program and its arguments, as a list or as one would type them; no shell takes part.
     neighbours
-        Which data sets are neighbours.
+        The neighbouring data sets.
     folder
-        Where to start it; by default the current folder.
+        The folder in which it starts; by default the current one.
     name
-        How to call it in reports; by default the command.
+        Its name in reports; by default the command.
     model, comment
-        The trust model and what a record stands for, for the report.
+        The trust model and the meaning of a record, for the report.
     epsilon, delta
         The command's own claim, if it has one.
 

@@ -1,4 +1,4 @@
-"""Doubts about the draws of a test of a function: do they repeat, drift, or depend on each other?
+"""Tests for repetition, drift and dependence among the draws of a function's test.
 
 Drift is tested by a placebo: the test of two data sets repeated on one and the same, where nothing must be found.
 """
@@ -55,7 +55,7 @@ def dependence_reason(
 ) -> Finding | None:
     """Return a finding that draws with a result are not independent; None without evidence of it, or if it was stopped.
 
-    The new draws are made in the workers of the test, so that what a function remembers from call to call shows in
+    The new draws are made in the workers of the test, so that memory of a function from call to call shows in
     them. Nothing is drawn where the test drew one output on each data set in turn, the first of the two by a fair coin:
     no drift can then look like a difference of the two data sets.
     """

@@ -1,4 +1,4 @@
-"""The shares of the tests of a function's verification in its draws."""
+"""The division of a verification's draws among the tests of a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the draws of a function's test fit into its time limit? A few calls are timed to estimate the time of all.
+"""Estimate of the time of a function's draws from a few timed calls, against the time limit.
 
 A test that is cut by a time limit shows little, and one that never came to its final draws shows nothing. So where all
 draws that the effort asks for would not fit, bets are made instead, whose bound holds whenever they end.
@@ -52,7 +52,7 @@ def expected_seconds(runs: FunctionRuns, conduct: Conduct, data: Data) -> float:
     runs
         Calls of the function, of which a first look has timed some.
     conduct
-        The effort, and the seed of what is called.
+        The effort, and the seed of the calls.
     data
         A data set on which a call of many lanes is timed, if the first look's few were slow.
     """

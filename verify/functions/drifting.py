@@ -1,4 +1,4 @@
-"""Columns that drift from call to call, as counters and time stamps do: their steps are tested, or they are left out.
+"""Drifting columns, as of counters and time stamps: their steps are tested, or they are left out.
 
 A drift makes all draws of the whole output dependent on each other, and no count of them proves anything. But the
 output without its drifting columns is a function of the output: an event of it is an event of the whole output, too.

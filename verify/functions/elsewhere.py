@@ -1,4 +1,4 @@
-"""Search for data sets with other outputs, where a function's output is the same on all known data sets.
+"""Search for data sets with other outputs, for a function that is constant on all known data sets.
 
 A function that answers only above a threshold, or for one value in particular, looks constant on the known pairs. A few
 more data sets are tried: those on the paths between the known ones, then some that Hypothesis generates. From one with

@@ -1,4 +1,4 @@
-"""A function that takes a gate is recorded on one data set and replayed on its neighbour; any difference is a leak.
+"""Replay of a function that takes a gate: recorded on one data set and run on its neighbour; a difference is a leak.
 
 The function holds raw data and releases through a gate. Given the same released values and the same draws of
 the gate, everything that it does must be the same on both data sets: the number of its calls, their lines,
@@ -32,7 +32,7 @@ from verify.outputs.read_outputs import read_outputs
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 
 _Run = Callable[[Data, Recorder | Replay], Any]
-"""Runs the function on data and a gate; its output as a value that can be compared."""
+"""Function that runs the subject on data and a gate, and returns its output as a value that can be compared."""
 
 _LOSES_ITS_MEANING = frozenset({FindingKind.MORE_CALLS, FindingKind.FEWER_CALLS, FindingKind.SHAPE})
 _REPLAYED = 6  # pairs on which runs are recorded and replayed
@@ -58,7 +58,7 @@ def _output_row(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -
     try:
         with subjects_own():
             output = subject.function(given, gate)
-    except subject_exceptions() as error:  # whoever sees outputs sees which calls raise
+    except subject_exceptions() as error:  # an adversary that sees outputs sees which calls raise
         output = Raised.from_error(error)
     return read_outputs([output]).rows[0]
 
@@ -115,7 +115,7 @@ def _replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: in
     replays
         Recorded runs per pair.
     seed
-        Of everything random.
+        The seed of everything random.
 
     Returns
     -------

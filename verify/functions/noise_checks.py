@@ -1,4 +1,4 @@
-"""Does a function draw new noise for every output, from the generator that it gets, or is it without noise?"""
+"""Checks of the noise of a function: new for every output, from the given generator, or absent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NoiseChecks:
     pair
         Neighbours that it is called on.
     seed
-        Of all calls.
+        The seed of all calls.
     """
 
     runs: FunctionRuns

@@ -1,4 +1,4 @@
-"""A first look at a function before anything is tested: the form of its outputs, and its faults.
+"""The first calls of a function, before any test: the form of its outputs, and its faults.
 
 A few outputs are drawn on every data set of the known pairs, on one pair several times over, with one generator and
 two global random states, and on one data set with many generators.
@@ -88,7 +88,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
     Raises
     ------
     SubjectError
-        If it returns what cannot be read.
+        If it returns unreadable outputs.
     NoOutput
         If a call takes longer than 60 s or half of `seconds`.
     """
@@ -144,7 +144,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     Raises
     ------
     SubjectError
-        If it always raises one error, returns what cannot be read, or repeats one draw on all lanes.
+        If it always raises one error, returns unreadable outputs, or repeats one draw on all lanes.
     NoOutput
         If the outputs on one data set take longer than 10 s or half of `seconds`, or it always ends the process.
     RaisedInLanes
@@ -292,7 +292,7 @@ def _check_readable(
     SubjectError
         If it does.
     NoOutput
-        If that is the end of the process, by whatever way Python has.
+        If that is the end of the process, by any of Python's ways.
     """
     errors = [error for one in seen for error in one.readings.raised.values()]
     calls = sum(len(one.readings) for one in seen)

@@ -1,4 +1,4 @@
-"""The result of a first look at a function."""
+"""The result of a function's first calls."""
 
 from __future__ import annotations
 

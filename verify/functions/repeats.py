@@ -1,4 +1,4 @@
-"""Do calls for several lanes repeat each other's noise? Then their outputs are not independent draws.
+"""Repeated noise in calls for several lanes: then outputs are no independent draws.
 
 A function ``f(data, rng, lanes)`` that makes a generator with a seed of its own, or resets the state of the one it
 gets, looks random within a call and repeats itself from call to call. Counts of its outputs are then counts of one

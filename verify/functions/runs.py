@@ -1,4 +1,4 @@
-"""Calling a function that is verified, with our randomness and with its side effects contained."""
+"""Calls of a function that is verified, with our randomness and its side effects contained."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class FunctionRuns:
         The number of outputs drawn so far, and the time that their calls took; without those of the first calls, in
         which a function may be compiled or load something.
     outside
-        Where the caller named no data and they are a guess: the data sets on which the subject raised an error, and
+        If the caller named no data and they are a guess, the data sets on which the subject raised an error, and
         the errors.
     """
 
@@ -109,9 +109,9 @@ class FunctionRuns:
         data
             The data set.
         n
-            How many outputs.
+            The number of outputs.
         seed
-            Of the generator that the function gets, and of NumPy's and Python's global random states.
+            The seed of the generator that the function gets, and of NumPy's and Python's global random states.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class FunctionRuns:
             given = _argument_of(turns[0])
             try:
                 result = self.subject.function(given, rng, lanes=len(turns))
-            except subject_exceptions() as error:  # whatever a user's function raises
+            except subject_exceptions() as error:  # a user's function may raise anything
                 if isinstance(error, SubjectError):
                     raise
                 raise RaisedInLanes(Raised.from_error(error).said) from error

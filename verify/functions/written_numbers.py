@@ -1,4 +1,4 @@
-"""Numbers in a function's code: as data, they may be treated like no others.
+"""Numbers in a function's code: data with these values may be treated as special cases.
 
 One value in a thousand that is treated differently is found by chance once in a thousand tries, but it is mostly
 written in the code. The function is not called for this, and the numbers only rank pairs of data sets.

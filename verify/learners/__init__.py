@@ -1,1 +1,1 @@
-"""Verifying learners of every family: the ledger, coupled runs and replays, and the actions an adversary reads."""
+"""Verification of learners of every family: the ledger, coupled runs, replays, and tests of the actions."""

@@ -53,7 +53,7 @@ from verify.proof_checker import claim_as_data
 from verify.sampling.evidence import Evidence
 
 Play = Callable[[Any, Accountant], Iterable[object]]
-"""Lets a learner play on its gate, one step at a time."""
+"""Function that lets a learner play on its gate, one step at a time."""
 
 _KINDS: tuple[tuple[type[Refusal], FindingKind], ...] = (
     (RawRead, FindingKind.RAW_READ),
@@ -163,7 +163,7 @@ class Accounting:
     refused
         True if a run was refused, or did not come to its end.
     caught
-        True if a run went on after a release that every accountant refuses, whatever its budget.
+        True if a run went on after a release that every accountant refuses, at any budget.
     findings
         Refusals, crashes and declassifications, each with its line.
     mechanisms
@@ -225,7 +225,7 @@ class Accounting:
         return found
 
     def dearest(self, most: int) -> list[RecordId]:
-        """Return the record that could not pay, and of each theorem so many of those that paid most."""
+        """Return the record that could not pay, and for each theorem the `most` records with the largest cost."""
         refused = None if self.exceeded is None else self.exceeded.record
         payers = [payer.record for pricing in self.pricings for payer in pricing.payers[:most]]
         return [*([refused] if isinstance(refused, int | str) else []), *payers]
@@ -271,7 +271,7 @@ def run_accounting(
     Parameters
     ----------
     build
-        Makes the learner on its gate.
+        Function that makes the learner on its gate.
     runs
         Each lets a learner play `rounds` rounds.
     terms
@@ -281,7 +281,7 @@ def run_accounting(
     rounds
         Number of rounds.
     seed
-        Of all randomness.
+        The seed of all randomness.
     """
     pricings = [
         Pricing(terms.composition),
@@ -381,11 +381,11 @@ def enforced_accounting(
     taped for replays; in all but the second, released values are altered.
 
     The theorem is the one that the claim names; else the first under which nothing is refused: basic composition,
-    or for δ > 0 the Gaussian filter. All of them hold for charges that depend on what was released before
-    (`accountant.filters`), so that an accountant with this budget and theorem keeps every run within the claim,
-    whatever is released. A claim is about what a learner asks for: under the claim's budget one that catches what is
-    refused, or asks first what is left, seems to keep it. So every record of runs without limit must be covered, too.
-    If each theorem refuses, or only a budget kept the claim, the runs without limit say by how much it is exceeded.
+    or for δ > 0 the Gaussian filter. All of them hold for charges that depend on earlier releases
+    (`accountant.filters`), so that an accountant with this budget and theorem keeps every run within the claim, for any
+    released values. A claim is about all releases that a learner requests: under the claim's budget a learner that
+    catches refusals, or reads the remaining budget first, seems to keep it. So every record of runs without limit must
+    be covered, too. If each theorem refuses, or only a budget kept the claim, the runs without limit show the excess.
     """
     runs = _altered_runs(plays)
     trust, claimed = Trust(claim.model), Budget(claim.epsilon, claim.delta)

@@ -1,8 +1,8 @@
 """The information about one user of a contextual learner in the actions of other users.
 
-The first batch holds that user, who is offered the first unit vector only and earns 1 or -1, and others who are offered
-the same and together bring the released sum to where one user decides. The next one is offered two opposite actions,
-whose widths are equal: which of them is taken is the sign of an estimate.
+The first batch holds that user, with only the first unit vector to choose and a reward of 1 or -1, and others with the
+same choice, which together bring the released sum to the point where one user decides. The next one is offered two
+opposite actions, whose widths are equal: which of them is taken is the sign of an estimate.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ShownUser:
     Attributes
     ----------
     build
-        Makes the learner on a gate.
+        Function that makes the learner on a gate.
     features
         The length of an action's vector.
     batch

@@ -48,7 +48,7 @@ def other_users(
     users
         All of them.
     numbers
-        Telling values of a coordinate or a reward.
+        Distinguishing values of a coordinate or a reward.
     replaced
         True for those that are replaced, (rounds,).
     rng
@@ -81,7 +81,7 @@ class ShownTurn(NamedTuple):
     Attributes
     ----------
     estimate, covariance, width
-        Of its policy.
+        The estimate, covariance and width of its policy.
     contexts, chosen
         As `ContextualTurn` has them.
     """

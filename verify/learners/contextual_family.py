@@ -1,6 +1,6 @@
-"""Contextual learners: a public policy, and users who take an action by it beside their own contexts.
+"""Contextual learners: a public policy, and users that take its action for their own contexts.
 
-Only its user sees an action. So a replay compares the policies of all rounds, and the actions of users who stay the
+Only its user sees an action. So a replay compares the policies of all rounds, and the actions of users that stay the
 same, as a policy may remember earlier users; and the actions of other users are tested.
 """
 
@@ -39,7 +39,7 @@ class ContextualFamily(LearnerFamily):
     Attributes
     ----------
     build
-        Makes the learner on a gate.
+        Function that makes the learner on a gate.
     problem
         The law that users are drawn from.
     claim

@@ -1,4 +1,4 @@
-"""A learner as the family that plays it: built within the time limit on its problem, with its claim about records."""
+"""The family of a learner, which plays it: built within the time limit on its problem, with its claim."""
 
 from __future__ import annotations
 

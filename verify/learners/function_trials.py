@@ -1,4 +1,4 @@
-"""Functions in `Private.map` are tried: one that gives another result for the same value remembers others."""
+"""Trials of functions in `Private.map`: a function with several results for one value remembers other values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_function_trials(
 
     On data from the problem's law, and on data that grow over the rounds: a running maximum of 0 and 1 is 1 from the
     first rounds on, and gives nothing away any more. State that a class or a module keeps may have come to that in
-    the runs before; what its function gives is an assumption all the same.
+    the runs before; its function's result is an assumption all the same.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def add_function_trials(
     drawn
         A data set of the problem's law.
     seed
-        Of all randomness.
+        The seed of all randomness.
     """
     if not any(each.kind is AssumptionKind.DECLARED_FUNCTION for each in evidence.assumptions):
         return

@@ -1,4 +1,4 @@
-"""The knowledge about a learner before its view is sampled."""
+"""The findings about a learner from the layers before its view is sampled."""
 
 from __future__ import annotations
 

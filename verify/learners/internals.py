@@ -1,4 +1,4 @@
-"""Uses in a learner's own code of the internals of private values, which its gate does not see.
+"""Uses of the internals of private values in a learner's code, which its gate cannot see.
 
 Names that start with an underscore lead past every operation of a private value, to raw data. Replays find a flow of
 raw data there only if it has an effect in a run that is made: a streak of raw values that resets the learner may never

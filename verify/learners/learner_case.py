@@ -27,7 +27,7 @@ class LearnerCase:
     Attributes
     ----------
     build
-        Makes the learner on a gate.
+        Function that makes the learner on a gate.
     problem
         The structure it plays on, and the law that data sets are drawn from.
     claim
@@ -49,7 +49,7 @@ class LearnerCase:
     ) -> Iterator[IntArray]:
         """Let a learner play on data, (rounds + 1, arms), or of all worlds of a coupled gate.
 
-        The record's name of each round is what the claim's unit says, unless it is given.
+        The record's name of each round follows from the claim's unit, unless it is given.
         """
         names = self.claim.unit.names(data.shape[-2] - 1) if record_of is None else record_of
         return play_records(learner, self.problem, gate, data, record_of=names)

@@ -30,7 +30,7 @@ class LearnerFamily(abc.ABC):
     Attributes
     ----------
     build
-        Makes the learner on a gate.
+        Function that makes the learner on a gate.
     claim
         Its claim.
     rounds

@@ -94,7 +94,7 @@ def simulate_learner(
     Parameters
     ----------
     build, problem
-        Makes the learner on a gate, and its problem.
+        Function that makes the learner on a gate, and its problem.
     horizon, checkpoints
         Rounds of a run, and the number of them at which regret is returned.
     simulation

@@ -26,9 +26,9 @@ from verify.transcripts.neighbours import Neighbour, initial_replacements, round
 from verify.transcripts.view_pair import ViewPair
 
 _MOST_PAIRS = 6  # pairs of early records that a test scans
-_BESIDE_TELLING = 1  # pairs of early records that are tested beside telling transcripts
+_BESIDE_TELLING = 1  # pairs of early records that are tested beside distinguishing transcripts
 _CHECK_SHARE = 4  # a single look that only confirms a known result: so many times fewer draws
-_TELLING_BETS = 2  # telling transcripts that are bet on beside early records
+_TELLING_BETS = 2  # distinguishing transcripts that are bet on beside early records
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class LearnerPairs(CandidateSource):
     _in_lanes: bool = False
 
     def best_candidates(self) -> Candidates:
-        """Look for telling transcripts, offer their likelihood ratios, and return the best beside early records."""
+        """Look for distinguishing transcripts, offer likelihood ratios, and return the best with early records."""
         ground, conduct = self.ground, self.conduct
         telling: list[ViewPair] = []
         share_of_error = 1.0
         if ground.scannable:
-            conduct.progress(0.2, "looking for telling transcripts")
+            conduct.progress(0.2, "looking for distinguishing transcripts")
             telling = find_distinguishing_pairs(self.case, ground, conduct.effort, conduct.seed)
         if telling and ground.trusted:
             conduct.progress(0.3, "likelihood ratios of actions")
@@ -105,7 +105,7 @@ class LearnerPairs(CandidateSource):
         )
 
     def further_candidates(self, left: int) -> Candidates:
-        """Look for telling transcripts."""
+        """Look for distinguishing transcripts."""
         effort, lanes = self.conduct.effort, 0
 
         def build_and_count(gate: Any) -> Any:
@@ -164,7 +164,7 @@ def _candidates_of(
     case
         The learner; its adversary takes part if the view is the actions and the learner works in lanes.
     pairs
-        Data sets, the most telling first.
+        Data sets, the most distinguishing first.
     effort
         The limits on draws and rounds.
     sizes

@@ -16,7 +16,7 @@ def shows_draws(learner: type) -> bool:
     """Return True if a learner's claim holds for an adversary that sees its draws of ``gate.random``.
 
     Those of this library do: the draws of their protocols (a rounding, a tie) may be known. Another one must declare it
-    with ``public_draws = True`` in its class: unseen draws hide a part of what is released.
+    with ``public_draws = True`` in its class: unseen draws hide a part of the released values.
     """
     return is_of_algorithms(learner) or bool(vars(learner).get("public_draws", False))
 

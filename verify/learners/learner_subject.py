@@ -126,7 +126,7 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
     try:
         with subjects_own():
             return build(Simulation(0, 1))
-    except subject_exceptions() as error:  # whatever a user's constructor raises
+    except subject_exceptions() as error:  # a user's constructor may raise anything
         if subject.entry is not None:
             raise
         raise SubjectError(
@@ -156,7 +156,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
     name
         A registered learner's.
     rounds
-        Of the runs that were played.
+        The rounds of the runs that were played.
     """
     enforced = (
         exact("The accountant blocks any release that would exceed the claim, in every run of any length."),

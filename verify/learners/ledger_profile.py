@@ -1,4 +1,4 @@
-"""The privacy profile that a ledger's charges add up to: the accountant's curve, beside the band of a learner."""
+"""The privacy profile of a ledger's charges: an upper curve, beside the band of lower bounds of a learner."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def ledger_profile(counts: Mapping[MovedMechanism, int] | None, how: str) -> Upp
     """An upper bound on δ at every ε ≥ 0 from the records' releases; None if none is known.
 
     All releases that a record enters have one and the same profile, so that their number's fold composition
-    dominates them whatever was chosen adaptively (Zhu, Dong and Wang 2022, theorem 10); a record that stops earlier
-    only leaves some out. Records' kinds may differ: the curve is the largest of theirs. `how` says in words what
-    holds the learner to it.
+    dominates them for any adaptive choices (Zhu, Dong and Wang 2022, theorem 10); a record that stops earlier
+    only leaves some out. Records' kinds may differ: the curve is the largest of theirs. `how` describes what
+    enforces it for the learner.
     """
     if not counts or len(counts) > _MOST_KINDS or max(counts.values()) > _MOST_RELEASES:
         return None

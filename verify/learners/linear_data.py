@@ -80,14 +80,14 @@ class _LikeOthers:
 class OneByOne(_LikeOthers):
     """The clients of a user's problem, each drawn by itself with random numbers of its own.
 
-    So only the problem itself can tell a client of others: what it reports is the same, whoever else has other numbers.
+    So only the problem itself could make a client's report depend on others: here it is the same for any others' data.
 
     Attributes
     ----------
     clients
         The problem, which draws them.
     seed
-        Of all random numbers.
+        The seed of all random numbers.
     replaced
         True for clients with other numbers, in the order in which they report.
     """
@@ -123,7 +123,7 @@ class OtherClients(_LikeOthers):
     clients
         All of them, with their own values.
     numbers
-        Telling values of an average reward.
+        Distinguishing values of an average reward.
     replaced
         True for the replaced clients, in the order in which they report; later ones keep their values.
     rng

@@ -1,4 +1,4 @@
-"""Learners of linear bandits: phases with clients, whose reports are averages of their rewards."""
+"""Learners of linear bandits: phases with clients that report averages of their rewards."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class LinearFamily(LearnerFamily):
     Attributes
     ----------
     build
-        Makes the learner on a gate.
+        Function that makes the learner on a gate.
     problem
         The actions, and the law that clients are drawn from.
     claim
@@ -95,7 +95,7 @@ class LinearFamily(LearnerFamily):
     rounds
         Number of rounds of every run.
     unit
-        The unit that names of clients stand for: without replacement that of the claim.
+        The unit that is identified by a client's name: without replacement that of the claim.
     """
 
     build: BuildPhased
@@ -299,7 +299,7 @@ def _own_copy(problem: LinearBandit) -> LinearBandit:
     """Return a copy for one run, if there can be one: a problem may go on in a log of its own from draw to draw."""
     try:
         return copy.deepcopy(problem)
-    except Exception:  # whatever a user's class raises: an open file, a lock
+    except Exception:  # a user's object may forbid copies: an open file, a lock
         return problem
 
 

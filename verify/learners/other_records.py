@@ -48,12 +48,12 @@ class RecordGroup:
 def groups_of_records(run: Recording, rng: np.random.Generator) -> list[RecordGroup]:
     """Return groups of a run's records: all, a random half, and all but those of every second release.
 
-    What is released of some records can be compared where none of them changed. So releases that have no record in
-    common are put in two sets by turns, and once the records of the one set stay, once those of the other: whatever
-    reaches a release from those next to it shows in one of the two. In the random half such releases change or stay as
-    a whole, too, but for one in two, in which each record is changed or not by itself. Whatever reaches a release
-    from one further away shows there with probability 3/16, anew in every run; whatever reaches one record's value from
-    another one in the same release, before they are added up, with probability 1/4 for each two of them.
+    A release can be compared in a replay where none of its records changed. So releases that have no record in common
+    are put in two sets by turns, and once the records of the one set stay, once those of the other: a data flow into a
+    release from those next to it shows in one of the two. In the random half such releases change or stay as a whole,
+    too, but for one in two, in which each record is changed or not by itself. A flow into a release from one further
+    away shows there with probability 3/16, anew in every run; a flow into one record's value from another record of
+    the same release, before they are added up, with probability 1/4 for each two of them.
     """
     records = [record for record, _ in run.inputs]
     order = {record: number for number, record in enumerate(dict.fromkeys(records))}
@@ -100,9 +100,9 @@ def other_records(
     data
         Shape (records, arms).
     domain
-        Of one record.
+        The domain of one record.
     numbers
-        Telling values of a coordinate, in [0, 1] for the least to the largest.
+        Distinguishing values of a coordinate, in [0, 1] for the least to the largest.
     rng
         The source of all choices.
     replaced
@@ -127,8 +127,8 @@ def other_records(
 def boundary_values(learner: type, low: float, high: float) -> FloatArray:
     """Return values between `low` and `high` that a learner may treat as special.
 
-    The ends, 0, halves and thirds, all numbers that stand in the code of its modules, and whatever lies halfway between
-    two neighbouring ones: an interval that the code names has such a point inside.
+    The ends, 0, halves and thirds, all numbers in the code of its modules, and the midpoints of each two neighbouring
+    ones: an interval that the code names has such a point inside.
     """
     width = high - low
     known = {low, high, 0.0, *(low + width * part for part in (1 / 3, 1 / 2, 2 / 3))}

@@ -188,20 +188,20 @@ class SteeredPair(Watched):
         δ(ε) of all releases  >=  δ_m(ε) Q(T).
 
     Proof. Z_j, the noise of release j along its movement, is N(0, 1) given the past under D; the log likelihood ratio
-    is Σ (μ_j²/2 + μ_j Z_j), for whatever else is released has the same law on both data sets. Put a Brownian motion S
+    is Σ (μ_j²/2 + μ_j Z_j), for all other releases have the same law on both data sets. Put a Brownian motion S
     through S(Σ_{i<=j} μ_i²) = Σ_{i<=j} μ_i Z_i, bridges in between. On D′ it has drift -1, and a bridge between given
-    ends does not depend on the drift: S(m²), made in the release in which the sum passes m², is post-processing of what
-    is released, and so is T. On T the likelihood ratio of all until then is exp(S(m²) + m²/2). So δ(ε) >= E[f; T] with
+    ends does not depend on the drift: S(m²), made in the release in which the sum passes m², is post-processing of the
+    releases, and so is T. On T the likelihood ratio of all until then is exp(S(m²) + m²/2). So δ(ε) >= E[f; T] with
     f = (1 - e^(ε - m²/2 - S(m²)))₊. As S(m²) is N(0, m²), E f = δ_m(ε), and dQ = f / δ_m(ε) dP is a law. Given S(m²),
     everything else is as under D: draw S(m²) from its law under Q first, and let noise bridge to it.
 
-    The learner's own draws are part of what is released here, or nothing moves any more from there on: plays end
+    The learner's own draws count as released here, or nothing moves any more from there on: plays end
     at the first such draw, which no release after it can hide.
 
     Parameters
     ----------
     seed
-        Of all randomness.
+        The seed of all randomness.
     steering
         The target.
     sees_draws

@@ -1,4 +1,4 @@
-"""The records that paid most under a composition theorem: no other record paid as much in both numbers.
+"""The records of Pareto-maximal cost (ε, δ) under a composition theorem.
 
 Costs have no total order: of (0.9, 0) and (0.8, 0.5) none covers the other. All records' costs are within a claim
 exactly if their covering cost is, the largest epsilon beside the largest delta.
@@ -107,7 +107,7 @@ class Pricing:
             elif kind not in prices:
                 try:
                     prices[kind] = self._price(*kind)
-                except Exception:  # whatever a user's mechanism raises, too
+                except Exception:  # a user's mechanism may raise anything
                     return None
             price = prices[kind]
             priced = entry._replace(charge=price, records=())

@@ -1,8 +1,8 @@
 """Coupled runs: a learner on pairs of data sets side by side, and lower bounds from the privacy losses of its releases.
 
-Every statement about a pair follows from the values that were released on both of its data sets, and never from
-what noise is calibrated for. A learner that works in lanes shows exact samples of all losses at once. One that works in
-one lane is played a few times: these plays (pilots) choose a pair, and bounds are made with other seeds.
+Every statement about a pair follows from the values that were released on both of its data sets, and never from the
+sensitivity that noise is calibrated for. A learner that works in lanes shows exact samples of all losses at once. One
+that works in one lane is played a few times: these plays (pilots) choose a pair, and bounds are made with other seeds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value, View.SHUFFL
 _Gate = TypeVar("_Gate", bound=Coupled)
 
 PlayPairs = Callable[[Any, Coupled, Sequence[int]], Iterable[object]]
-"""Lets a learner play on D, beside it the neighbours of these numbers, one step at a time."""
+"""Function that lets a learner play on D, beside the neighbours of these numbers, one step at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +81,15 @@ class CoupledRun:
     Attributes
     ----------
     losses
-        Shape (neighbours, lanes), of everything that left the gate.
+        The privacy losses of everything that left the gate, shape (neighbours, lanes).
     shown_losses
-        Of the releases before the first draw of the learner's own randomness, unless that is seen, too; 0 in lanes
-        where a declassified value that is not itself shown differed. It is certain for an adversary who sees all that
-        is published.
+        The losses of releases before the first draw of the learner's own randomness, unless that is seen, too; 0 in
+        lanes where a declassified value that is not itself shown differed. They hold for an adversary that sees all
+        that is published.
     divergences
         One of each kind and line.
     more_than_seen
-        True if the losses are of more than what is released: of noisy values before a function of them.
+        True if the losses include more than is released: noisy values before a function of them.
     in_lanes
         True if the learner ran in many lanes at once.
     rests_on_word
@@ -200,7 +200,7 @@ class PlayedPairs:
     Attributes
     ----------
     build
-        Makes it on a gate.
+        Function that makes it on a gate.
     pairs
         The pairs that it is played on.
     claim, conduct
@@ -210,7 +210,7 @@ class PlayedPairs:
     sees_draws
         True if the adversary of the claim sees the learner's own draws.
     sees_all
-        True if bounds are for an adversary who sees those draws, and all that is declassified, in any case.
+        True if bounds are for an adversary that sees those draws, and all declassified values, in any case.
     """
 
     build: Callable[[Coupled], Any]
@@ -264,7 +264,7 @@ class PlayedPairs:
         """Add the privacy loss of all releases of a run as a lower bound.
 
         It is wrong with the false alarm of the effort, at most. A run that does not repeat with its seed draws from
-        elsewhere, and it is not known who sees that.
+        elsewhere, and it is unknown if an adversary sees those draws.
         """
         self._add_bounds(evidence, run, lambda plays: [plays._sampled_bound(run)], seed, repeats)
 
@@ -304,7 +304,7 @@ class PlayedPairs:
         hides = not np.array_equal(run.shown_losses, run.losses)
         found = bounds(self if in_view else replace(self, sees_all=True))
         if in_view and hides and not any(bound.epsilon > 0.0 for bound in found):
-            # What the adversary is sure to see shows nothing.
+            # The values that the adversary is sure to see show nothing.
             found, in_view = bounds(replace(self, sees_all=True)), False
         for bound in found:
             self._offer(evidence, bound, seed, in_view=in_view)
@@ -553,8 +553,8 @@ def _bound_of_losses(
 def _loss_laws(losses: FloatArray, threshold: float) -> ReadingLaws | None:
     """Return the laws of losses that were sampled on D; None if the threshold is 0.
 
-    On D′ a loss l is e^-l times as likely, by the densities. Losses of at most 0 are one bin, with all that is missing
-    on D′: what only D′ releases does not come up on D.
+    On D′ a loss l is e^-l times as likely, by the densities. Losses of at most 0 are one bin, with all mass missing on
+    D′: values that only D′ releases do not come up on D.
     """
     if threshold <= 0.0:
         return None

@@ -1,8 +1,7 @@
-"""The public state of a learner: every number that its attributes lead to, outside of private values.
+"""The public state of a learner: all numbers reachable from its attributes, outside of private values.
 
-Private data are held by `Private` values and sums, which the gates keep. All else that a learner remembers follows from
-what was released and from public randomness, and so is the same in a replay, bit for bit: also state that no action
-shows yet.
+Private data are held by `Private` values and sums, which the gates keep. All other state of a learner follows from
+released values and public randomness, and so is the same in a replay, bit for bit: also state that no action shows yet.
 """
 
 from __future__ import annotations

@@ -58,9 +58,9 @@ class Replays:
     Attributes
     ----------
     build
-        Makes the learner on its gate.
+        Function that makes the learner on its gate.
     same
-        Returns True if two steps of its play are the same.
+        Function that returns True if two steps of its play are the same.
     differs
         The statement about the first that is not.
     observed
@@ -80,7 +80,7 @@ class Replays:
             for run, own, others in runs:
                 for finding in self.findings(run, own, others):
                     add_once(evidence.findings, finding)
-        except subject_exceptions() as error:  # whatever a user's learner raises
+        except subject_exceptions() as error:  # a user's learner may raise anything
             add_once(
                 evidence.findings, Statement.LEARNER_NOT_REPLAYED.finding(failing_place(error), error=error)
             )

@@ -223,7 +223,7 @@ class StructuredFamily(LearnerFamily):
     def source(
         self, evidence: Evidence, conduct: Conduct, tester: Tester, seed: np.random.SeedSequence
     ) -> CandidateSource | None:
-        """Return early records, telling transcripts and the worlds of an adversary."""
+        """Return early records, distinguishing transcripts and the worlds of an adversary."""
         assert self._ground is not None
         return LearnerPairs(self.case, self._ground, conduct)
 

@@ -1,4 +1,4 @@
-"""The data sets with the largest privacy loss in a learner's transcripts: scans before any test of the view."""
+"""Scans for the pairs of data sets with the largest privacy loss in a learner's transcripts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _SCAN = _Scan()
 def find_distinguishing_pairs(
     case: LearnerCase, ground: Groundwork, effort: Effort, seed: int
 ) -> list[ViewPair]:
-    """Scan transcripts on data sets made for it, and return the most telling pairs, the best first.
+    """Scan transcripts on data sets made for it, and return the most distinguishing pairs, the best first.
 
     There are none if actions are not the view, or show nothing.
 

@@ -1,6 +1,6 @@
 """Pairs of data sets in which one client of a central linear learner tips its actions.
 
-Releases of a phase decide which actions survive, and so what is played next; or, where the next phase plays the leader
+Releases of a phase decide which actions survive, and so the next actions; or, where the next phase plays the leader
 to the end, which action leads. A client shows when all others hold an action right at the threshold of its elimination,
 or two actions side by side in the lead: then its own report tips it. Up to that phase all rewards are 0, so both data
 sets have the same history.

@@ -1,10 +1,10 @@
 """A lower bound for the view of actions from likelihood ratios: no counting noise in the ratio.
 
 Let L be the exact log density ratio of a run's releases between D and D' (a coupled run computes it beside the
-actions). For an event E of the actions, ``P_D(E) >= E_D'[1{E} e^L]``: importance sampling, in which whatever D does
+actions). For an event E of the actions, ``P_D(E) >= E_D'[1{E} e^L]``: importance sampling, in which the mass of D
 outside the support of D' can only add. So among draws on D' that lie in E, the mean of ``w = e^L`` is at most the
 ratio ``P_D(E) / P_D'(E)``, and a lower confidence bound on that mean is one on the ratio. Where E determines the loss
-the weights hardly vary, and a few hundred hits do what counting needs a hundred thousand for.
+the weights hardly vary, and a few hundred hits are worth a hundred thousand by counting.
 
 The confidence bound is the empirical Bernstein bound of Maurer & Pontil (2009, Theorem 4): for n draws in [0, c] with
 mean m and sample variance V, with probability at least 1 - a the expectation is at least
@@ -118,7 +118,7 @@ def choose_event(
     error
         Error probability of the coming bound.
     seed
-        Of all randomness.
+        The seed of all randomness.
     orders
         The events to consider: likelier on D (False), on D' (True), or both.
     """
@@ -166,7 +166,7 @@ def bound_ratio(
     error, strict_error
         Probabilities with which the two bounds may fail.
     seed
-        Of all randomness; not the one that the event was chosen with.
+        The seed of all randomness; not the one that the event was chosen with.
     """
     inside = [
         np.minimum(weights[chosen.event.holds(batch)], chosen.cut)

@@ -104,7 +104,7 @@ def _test_view(
         second = second_unless(evidence.proves(family.claim), conduct.effort)
         for result in hold_tests(tester, source, family.claim, told, second=second):
             family.keep(evidence, result, conduct)
-    except subject_exceptions() as error:  # whatever a user's learner raises
+    except subject_exceptions() as error:  # a user's learner may raise anything
         if not evidence.does_not_run:
             found = Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error)
             evidence.findings.append(found)

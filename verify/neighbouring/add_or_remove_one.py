@@ -2,8 +2,8 @@
 
 One record at an end of its domain is removed, the first, second, fourth ... or last, among others that are equal,
 alternate, or are tied; and one alone whose coordinates all differ. Tables of one, two, three equal records tell most
-where a count is compared with a small threshold. A record that outweighs an opposite one turns a sum, and what is
-worked out of sums, to the other side: a clipped sum or mean, a direction or a sign moves by all of its width.
+where a count is compared with a small threshold. A record that outweighs an opposite one turns a sum, and
+results computed from sums, to the other side: a clipped sum or mean, a direction or a sign moves by all of its width.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class AddOrRemoveOne:
 
 
 def _removals(record: Domain, records: int) -> Iterator[Pair]:
-    """Yield tables of at most so many records, and the same without one of them; some of them repeated."""
+    """Yield tables of at most `records` records, and the same without one of them; some of them repeated."""
     points = [point for _, point in extreme_points(record)][:MOST_POINTS]
 
     def removed(

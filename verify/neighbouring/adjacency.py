@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 Data = npt.NDArray[Any]
-"""A data set: the first argument of the function that is verified (a 0-d array stands for a number)."""
+"""A data set: the first argument of the function that is verified (a 0-d array for a number)."""
 
 MOST_SEEDS = 48
 """Known pairs that an adjacency lists at most."""
@@ -77,7 +77,7 @@ class Adjacency(Protocol):
         """The description of neighbours, as in "one of 10 records replaced"."""
 
     def seeds(self) -> Sequence[Pair]:
-        """Return known telling pairs, the most telling first; at least one, at most 48."""
+        """Return known distinguishing pairs, the most distinguishing first; at least one, at most 48."""
 
     def pairs(self) -> SearchStrategy[Pair]:
         """Return a Hypothesis strategy that generates pairs of neighbours."""

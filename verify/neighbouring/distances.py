@@ -1,4 +1,4 @@
-"""How far apart neighbours may be, decided exactly."""
+"""The largest distances between neighbours, decided exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generate pairs of neighbours with Hypothesis: climb their scores, and shrink the best."""
+"""Generation of pairs of neighbours with Hypothesis: their scores are climbed, and the best pair is shrunk."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class _Spent(Stop):
     """No draws or tries are left.
 
     Hypothesis ends at once at an interrupt from the keyboard; of any other exception it asks whether it was raised
-    before, and of what.
+    before, and with which arguments.
     """
 
 

@@ -1,4 +1,4 @@
-"""Exactly the listed pairs of data sets."""
+"""The adjacency of exactly the listed pairs of data sets."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _listed_pair(number: int, pair: Any) -> Pair:
     try:
         found = Pair(np.asarray(data), np.asarray(other))
     except (ValueError, OverflowError) as error:
-        raise ParameterError(f"pairs: pair {number} holds what is no array, {pair!r:.80}: {error}") from None
+        raise ParameterError(f"pairs: pair {number} holds no array, {pair!r:.80}: {error}") from None
     for given, array in ((data, found.data), (other, found.other)):
         if array.dtype.kind == "f" and np.any(np.abs(array) >= 2.0**53):
             for value in np.asarray(given, dtype=object).ravel():

@@ -112,7 +112,7 @@ def search_neighbours(
     adjacency
         The adjacency.
     draw
-        Draws of the adversary's view, with no randomness but the seed's.
+        Function that draws the adversary's view, with no randomness but the seed's.
     test
         The coming test.
     samples
@@ -127,7 +127,7 @@ def search_neighbours(
     written
         Numbers in the subject's code; iterated only where data are whole numbers or labels.
     tell
-        Called with the share done and the name of the current stage.
+        Function that is called with the share done and the name of the current stage.
     executor
         The executor that compares known pairs, by default this process; the result does not depend on it.
     """

@@ -5,7 +5,7 @@ events are found on some draws and counted on others, so that how lucky an event
 does not count. It sees events that are rare in both worlds. The other, the divergence, is √J, with J the symmetric
 Kullback-Leibler divergence of a naive-Bayes score: a privacy loss of ±ε has J = ε tanh(ε/2)·2 ≈ ε². J uses all draws
 at once, so that on few draws it ranks pairs long before any single event's frequency does. Another score, of the
-innovations of measurements, sees what running sums hide.
+innovations of measurements, sees differences that running sums hide.
 
 Both are the sharper, the more row i of the one world goes together with row i of the other, as it does where both come
 from the same random numbers.
@@ -138,7 +138,7 @@ def fitted_score(fit: WorldSamples) -> AdditiveScore:
 
 
 def _fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
-    """Return naive-Bayes scores: of all columns, and of the most telling innovations if there are any."""
+    """Return naive-Bayes scores: of all columns, and of the most distinguishing innovations if there are any."""
     measured = [column for column in fit[0].columns if column.kind == "real"]
     draws = _world_sizes(fit)
     telling = most_telling(features(fit, innovations(fit, measured)), draws, _MOST_INNOVATIONS)

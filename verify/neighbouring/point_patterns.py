@@ -1,4 +1,4 @@
-"""Telling points of a domain, and telling moves between them: the patterns on which known bugs show.
+"""Points of a domain and moves between them on which known bugs show: ends, centres and ties.
 
 The moves are those of StatDP (Ding, Wang, Wang, Zhang, Kifer 2018, section 5.2): one coordinate above or below, all
 above or below, one above and the rest below and the reverse, half above and half below, and the "X shape",
@@ -22,7 +22,7 @@ from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.distances import Distances
 
 _FARTHEST = 1e3
-"""How far from zero points are taken where a domain has no end."""
+"""The largest distance of points from zero in an unbounded domain."""
 
 
 class _Gap(NamedTuple):
@@ -64,7 +64,7 @@ _GAPS = (
     _Gap(steps=2, ahead=False, part="half"),
     _Gap(steps=1, ahead=False, part="every fourth"),
 )
-"""Gaps that are closed, the most telling first; found on noisy maxima and sparse vectors of the zoo."""
+"""Gaps that are closed, the most distinguishing first; found on noisy maxima and sparse vectors of the zoo."""
 
 _LEAST_PARTED = 4
 """Coordinates of which a last third and every fourth are no other parts than the last one."""

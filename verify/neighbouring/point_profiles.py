@@ -1,9 +1,9 @@
-"""Points of a domain drawn one by one, and the neighbours among them that differ most.
+"""Sampled points of a domain, and the neighbours among them with the most different outputs.
 
-Known pairs are ends, zero, one and the middle of a domain; between any other two points, generated pairs find what they
-find by chance. But k points that are drawn once each compare k (k - 1) / 2 pairs. They are ranked by the symmetric
-relative entropy of the outputs' columns in bins, added up, which sees no joint law: it only puts pairs forward, to be
-compared with the known ones on draws of their own.
+Known pairs are ends, zero, one and the middle of a domain; between any other two points, generated pairs find
+differences by chance alone. But k points that are drawn once each compare k (k - 1) / 2 pairs. They are ranked by the
+symmetric relative entropy of the outputs' columns in bins, added up, which sees no joint law: it only puts pairs
+forward, to be compared with the known ones on draws of their own.
 
 There are two looks. Of hundreds of pairs some differ more than the known ones by luck; so the first look only says
 which few to look at once more, and fresh draws decide: of their points, and of the known pair that differed most.
@@ -148,7 +148,7 @@ def _points(domain: Domain) -> list[Data]:
 def written_pairs(adjacency: Adjacency, known: Sequence[Pair], numbers: Iterable[float]) -> list[Pair]:
     """Return neighbours of which one is among some numbers; none but of single whole numbers, or labels, of many.
 
-    Of few all are drawn, and on a fraction code rarely does what it does on no other. A number is paired with the first
+    Of few all are drawn, and code rarely treats a single fraction as a special case. A number is paired with the first
     neighbour among the points of the known pairs and the numbers beside it. Of records, the first known table's first
     is replaced by the number.
     """

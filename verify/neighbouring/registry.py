@@ -1,4 +1,4 @@
-"""All adjacencies, and how they and domains are written on the command line: ``within(box(-10, 10, 5), linf=1)``.
+"""All adjacencies, and their syntax on the command line with domains: ``within(box(-10, 10, 5), linf=1)``.
 
 The text is parsed, never evaluated: only the names below, numbers, lists and ``inf`` mean something.
 """
@@ -21,7 +21,7 @@ from verify.neighbouring.replace_one import ReplaceOne
 from verify.neighbouring.within import AnyTwo, Within
 
 ADJACENCIES = (AnyTwo, Within, ReplaceOne, AddOrRemoveOne, Listed)
-"""The adjacencies that the command line knows; `written` says how each is written there."""
+"""The adjacencies that the command line knows; `written` has the syntax of each."""
 
 
 class _Constructor(NamedTuple):

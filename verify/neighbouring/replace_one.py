@@ -91,7 +91,7 @@ class ReplaceOne:
 
 
 def _replacements(record: Domain, records: int) -> Iterator[Pair]:
-    """Yield tables of which one record is changed; the most telling first, and some of them repeated."""
+    """Yield tables of which one record is changed; the most distinguishing first, and some of them repeated."""
     changes = AnyTwo(record).seeds()
     tables = list(tables_of(record, records))
     split = _split_replacements(record, records)

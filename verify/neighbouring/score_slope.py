@@ -1,4 +1,4 @@
-"""How far a score may be taken at its word: the slope of a logistic regression on it."""
+"""The calibration slope of a score: by how much it overstates the log-likelihood ratio."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _STEPS = 8  # of Newton's method; the loss is convex in two numbers, and a few s
 def slope(ours: FloatArray, theirs: FloatArray) -> float:
     """Return the factor in [0, 1] that makes a score the best log-likelihood ratio among its multiples.
 
-    A score that adds up the log ratios of its readings counts twice what two of them say: a word and its letters, a sum
-    and its parts. Logistic regression of the world on the score (Platt, *Probabilistic outputs for support vector
-    machines*, 1999) finds by how much it exaggerates. It may not be too modest by much, and is never made bolder.
+    A score that adds up the log ratios of its readings counts evidence twice that two of them share: a word and its
+    letters, a sum and its parts. Logistic regression of the world on the score (Platt, *Probabilistic outputs for
+    support vector machines*, 1999) finds by how much it exaggerates. It may not be too modest by much, and is never
+    made bolder.
 
     Parameters
     ----------

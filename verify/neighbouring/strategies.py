@@ -1,4 +1,4 @@
-"""Hypothesis strategies of points, moves and tables: valid by construction, shrinking towards plain ones."""
+"""Hypothesis strategies of points, moves and tables: valid by construction, shrinking towards simple ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHAPED = 12  # records of a table that are drawn one by one; further ones repea
 
 
 def points(domain: Domain) -> SearchStrategy[Data]:
-    """Points of a domain: telling ones, then coordinates on a grid between its ends."""
+    """Points of a domain: distinguishing ones, then coordinates on a grid between its ends."""
     if isinstance(domain, Categories):
         return st.integers(0, domain.size - 1).map(np.array)
     telling = st.sampled_from([point for _, point in extreme_points(domain)])

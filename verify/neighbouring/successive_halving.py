@@ -1,14 +1,14 @@
-"""Compare pairs of neighbours in rounds, of ever fewer pairs on ever more draws (successive halving).
+"""Comparison of pairs of neighbours by successive halving: ever fewer pairs on ever more draws.
 
 Three sorts of pairs go on to the next round, in turns: those with the largest lower bound of their score, those with
-the largest upper one, and those with the largest divergence. A pair that is told apart by a rare event has a small
-lower bound on few draws, however much it will say on many; a pair that is better by a tenth is hidden behind those with
-lucky rare events, if upper bounds alone decide; and one that is told apart by several things together is hidden behind
-those with one good event, unless its divergence counts for itself. (Jamieson and Talwalkar 2016, AISTATS, on
+the largest upper one, and those with the largest divergence. A pair that differs by a rare event has a small lower
+bound on few draws, however large it will be on many; a pair that is better by a tenth is hidden behind those with lucky
+rare events, if upper bounds alone decide; and one that differs by several readings together is hidden behind those with
+one good event, unless its divergence counts for itself. (Jamieson and Talwalkar 2016, AISTATS, on
 successive halving; Kalyanakrishnan et al. 2012, ICML, on lower and upper bounds together, LUCB.)
 
-Every round judges by its own draws: counts that are added up would favour for ever what was lucky once. But what was
-drawn in a round may serve to find the events of the next, so that all new draws count them.
+Every round judges by its own draws: accumulated counts would favour a pair for ever that was lucky once. But the draws
+of a round may serve to find the events of the next, so that all new draws count them.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class PairComparison:
         samples
             The largest number of draws, all pairs and both worlds.
         tell
-            Called with the share done and what is being done.
+            Function that is called with the share done and a description of the present step.
         """
         left = [
             ComparedPair(pair)
@@ -159,7 +159,7 @@ def _take_in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 
     Returns
     -------
     list of int
-        In the order in which they were taken, and then those that were only named first.
+        The pairs in the order in which they were taken, and then those that were only named first.
     """
     candidates = range(len(scores[0]))
     orders = [sorted(candidates, key=[-score for score in of].__getitem__) for of in scores]

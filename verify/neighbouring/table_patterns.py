@@ -1,4 +1,4 @@
-"""Telling tables of records: all equal, alternating, tied, half and half; and the places where one record changes."""
+"""Tables of records on which known bugs show: all equal, alternating, tied, half and half, one record changed."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def tables_of(record: Domain, records: int) -> Iterator[TablePattern]:
         yield TablePattern(_table_of_bits(low, high, np.arange(records) >= records // 2), "half and half")
         yield TablePattern(_table_of_bits(low, high, np.arange(records) == records // 2), "all but one equal")
         if records >= _LEAST_SWINGING and _strictly_between(low, inside, high):
-            # Sums of two records in turn have one sign, and the other where they begin one record later: what is
-            # worked out of batches or windows, in order, changes in all of them with the first record.
+            # Sums of two records in turn have one sign, and the other where they begin one record later: results of
+            # batches or windows, in order, change in all of them with the first record.
             swing = (-1.0) ** np.arange(records) * np.linspace(1.0, -1.0, records)
             middle = low + (high - low) / 2.0
             swung = np.stack([np.clip(middle + s * (low - middle), low, high) for s in swing])

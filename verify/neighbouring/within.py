@@ -1,4 +1,4 @@
-"""Two points of a domain, any or near each other: the data set is a single record, or the answers to queries.
+"""Two points of a domain, any or near each other, where the data set is a single record or answers to queries.
 
 >>> from mechanisms import Box
 >>> adjacency = Within(Box(-10, 10, 5), linf=1)

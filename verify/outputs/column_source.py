@@ -21,7 +21,7 @@ class ColumnSource:
     columns
         The columns.
     values
-        Returns their values for n outputs, shape (n, columns); NaN where there is nothing.
+        Function that returns their values for n outputs, shape (n, columns); NaN where there is nothing.
     varies
         True if a few outputs hardly show all that there is: words, or outputs of several shapes.
     """

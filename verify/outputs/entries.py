@@ -16,7 +16,7 @@ from verify.outputs.raised import KIND, MESSAGE, Raised
 from verify.outputs.shapes import dataclass_values, shape_of
 
 DEEPEST = 50
-"""How deep lists may lie within lists."""
+"""The largest depth of lists within lists."""
 
 _NUMBERS = (int, float, np.integer, np.floating)
 _LABELS = (str, bytes, int, type(None))

@@ -16,7 +16,7 @@ from verify.outputs.seen_place import SeenPlace
 
 _FEW_VALUES = 12  # different whole numbers up to which a place holds labels
 _LOW_BITS = 12  # of a whole number that is too large even after a subtraction: with these, 64 bits are exact
-_LONGEST_NUMBER = 24  # digits of a number that are said
+_LONGEST_NUMBER = 24  # digits of a number that are shown
 _NEAR = 16  # times the range of whole numbers, that a round number may lie apart
 _NEAREST = 1_000  # at least
 

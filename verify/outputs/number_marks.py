@@ -1,4 +1,4 @@
-"""Differences in print between equal numbers: True, 1 and 1.0, or -0.0 and 0.0, are not written alike."""
+"""Marks of equal numbers that print differently: True, 1 and 1.0, or -0.0 and 0.0."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Mark:
     said
         The words for a number with the mark, as the end of a sentence.
     of
-        Returns True for each number at a place that has the mark, shape (n,).
+        Function that returns True for each number at a place that has the mark, shape (n,).
     follows
         True if the mark mostly follows from the value, as ``max(0, x)`` is a whole number by its type where it is 0: it
         is a column only where it differs between equal numbers.

@@ -1,7 +1,7 @@
 """The columns of a function's view, fixed once from a few outputs and kept for all draws.
 
-A layout is a function of the output: what it leaves out (entries of a name that was not seen, words at a place where
-there were none, most of the entries of a very long list) makes events coarser, never wrong.
+A layout is a function of the output: omissions (entries of a name that was not seen, words at a place where
+there were none, most of the entries of a very long list) make events coarser, never wrong.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
 
 
 _GetWords = Callable[[Readings], Words | None]
-"""Returns words of outputs; None if no output has any."""
+"""Function that returns the words of outputs; None if no output has any."""
 
 
 def _of_words(

@@ -29,7 +29,7 @@ class Raised:
     said
         Both in the words of findings.
     where
-        The line that raised it; "" if nobody asked.
+        The line that raised it; "" if it is not needed.
     verb
         The verb before `said`.
     """

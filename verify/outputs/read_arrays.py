@@ -1,4 +1,4 @@
-"""Arrays of outputs, one output along the leading axis of all, read at once as `verify.outputs.read_outputs` does."""
+"""Outputs in one array, with one output along the leading axis, read as `verify.outputs.read_outputs` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function returned, read as numbers and words at numbered places.
+"""The outputs of a function, read as numbers and words at numbered places.
 
 Outputs may be numbers, truth values, words, nothing (None), arrays, and lists, tuples or dictionaries of these,
 of one length or of several. A number that is absent is NaN, as are masked entries of an array.

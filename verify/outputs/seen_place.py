@@ -1,4 +1,4 @@
-"""The readings at one place of a function's outputs, on several data sets."""
+"""The values at one place of a function's outputs, on several data sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of an output in words: how many entries, and where lists lie within lists; and the length of each list."""
+"""The shape of an output in words: the number of entries, nested lists, and the length of each list."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ MOST_PLACES = 256
 """Places up to which all are columns."""
 
 KEPT = 128
-"""Of more places, how many are columns."""
+"""The number of places that are columns where outputs have more than `MOST_PLACES`."""
 
 BLOCKS = 64
-"""Into how many blocks of neighbouring places all numbers are summed up then."""
+"""The number of blocks of neighbouring places over which all numbers are summed then."""
 
 _SMALL = 1e-12  # a spread beside which any difference of means counts as certain
 

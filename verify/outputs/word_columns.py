@@ -123,7 +123,7 @@ class WordCodes:
         kind
             The noun for the words.
         say
-            From a word to its label; by default the word in quotation marks.
+            Function from a word to its label; by default the word in quotation marks.
         """
         named = quoted if say is None else say
         words = ((float(code), named(word)) for word, code in self.codes.items())

@@ -1,1 +1,1 @@
-"""Whether what is proved of a learner's regret is true of it: the theorem, its proof, and the outcome."""
+"""Tests of regret claims: the theorem, the assumptions of its proof, and the regret of simulations."""

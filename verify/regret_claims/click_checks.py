@@ -3,7 +3,7 @@
 The same as for means (`verify.regret_claims.mean_checks`), for the estimating equation: an item of attraction w with n
 displays has clicks C and examinations E, estimated from noisy click vectors, and ``C - w E`` has mean 0. The checker
 draws the clicks and knows w, so it knows the noise of every release. The good event is that no index of one of the best
-items is below its mean; what the others cost on it is bounded in expectation.
+items is below its mean; the cost of the others on it is bounded in expectation.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class ClickRun(StructuredRun[ClickConfidence]):
     Attributes
     ----------
     displays
-        Of each item, up to the last release; shape (lanes, items).
+        The displays of each item, up to the last release; shape (lanes, items).
     length
-        After how many rounds of its list each lane's phase is due to end, and how many were played; shape (lanes,).
+        The length in rounds of each lane's present phase, and the rounds of it that were played; shape (lanes,).
 
     Raises
     ------
@@ -75,7 +75,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
         self.open: FloatArray = np.zeros((lanes, size))  # true clicks of the phase
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
         self.moved: FloatArray = np.zeros(shape)  # as of `MeanRun`, of displays
-        self.symbols: FloatArray = np.zeros((2, *shape))  # of displays: its position was said, and one above
+        self.symbols: FloatArray = np.zeros((2, *shape))  # of displays: its position answered, or one above
         self.placed: FloatArray = np.zeros((*shape, size))  # displays at each position
         self.last: IntArray = np.zeros((lanes, size), dtype=np.int64)
         odds = np.exp(-instance.epsilon)

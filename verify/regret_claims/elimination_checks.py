@@ -52,7 +52,7 @@ class EliminationRun(BatchedRun):
     left
         True for the arms that are left, as the learner shows them; shape (lanes, arms).
     phase
-        Of each lane, from 1; shape (lanes, 1).
+        The phase of each lane, from 1; shape (lanes, 1).
     filled, open
         Number of outcomes of an arm in its open batch, and their sum.
     count

@@ -1,12 +1,12 @@
 """Checks of the assumptions of the regret proof for exponential weights over experts, on a running learner.
 
-The checker draws the outcomes, so it knows their sums S; the rest of what the weights are of is noise
+The checker draws the outcomes, so it knows their sums S; the weights are of S plus noise
 (`algorithms.full_information.leader_regret`, Theorem 4).
 
 - *bookkeeping*: the weights are ``exp(rate (S + noise))``, of all outcomes so far; without noise exactly;
 - *rate*: it is the theorem's;
-- *draws*: in every round the heaviest and the lightest expert are followed as often as their weights say, and what is
-  gained is what weights gain: all that the proof needs. Draws that are not independent of those before, given the
+- *draws*: in every round the heaviest and the lightest expert are followed as often as their weights require, and the
+  reward is that of the weights: all that the proof needs. Draws that are not independent of those before, given the
   weights, are another learner's;
 - *noise*: its law, in four rounds;
 - *path*: without noise the weights' own gain is as near to the best expert's as the theorem says, in every run.

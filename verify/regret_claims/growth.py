@@ -35,14 +35,14 @@ class GrowthReport:
     Attributes
     ----------
     learner, epsilon, runs, seed
-        What was played: two arms with means 0.2 and 0.8.
+        The learner's name and parameters; the problem has two arms with means 0.2 and 0.8.
     horizons
         T0, q T0 and q^2 T0.
     means
         Mean regret at each.
     excess
-        A lower limit on by how much the second increment of expected regret exceeds twice the first; below 0 if it is
-        not known to.
+        A lower limit on the excess of the second increment of expected regret over twice the first; below 0 if it may
+        not exceed it.
     error
         The probability that regret like log T is called faster, at most.
     """
@@ -85,19 +85,19 @@ def measure_growth(
     Parameters
     ----------
     make, name
-        The learner's class, and what it is called.
+        The learner's class, and its name.
     bound
         Its theorem, if it has one: T0 is where that speaks then, at least 128.
     epsilon
-        What it is built with, if it takes one.
+        The epsilon of the learner, if it takes one.
     runs
-        At each horizon; by default 1536.
+        The number of runs at each horizon; by default 1536.
     seed
-        Of all randomness.
+        The seed of all randomness.
     error
         The probability that regret like log T is called faster, at most.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
     where
         Workers and store, as `algorithms.simulate.simulate` takes them.
 

@@ -1,8 +1,8 @@
-"""A test of local privacy by regret alone: too little of it is impossible (`algorithms.theory.lower_bounds`).
+"""A test of local privacy by regret alone, against a lower bound (`algorithms.theory.lower_bounds`).
 
 A learner is played on two instances of two arms that differ in one mean. A locally private one cannot do well on both:
-if upper limits on both regrets fall below the two-point bound at the claimed epsilon, the claim is false, whatever the
-learner's messages are. No view, mechanism or neighbouring data enter.
+if upper limits on both regrets fall below the two-point bound at the claimed epsilon, the claim is false, for any
+messages of the learner. No view, mechanism or neighbouring data enter.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def audit_local_privacy(
     claim
         The epsilon of local privacy to be tested.
     epsilon
-        What the learner is built with, if it takes one.
+        The epsilon of the learner, if it takes one.
     gap
         D: means are (1/2, 1/2 - D), then (1/2, 1/2 + D); in (0, 1/2).
     horizon, runs, seed
-        Of the simulations.
+        The horizon, number of runs and seed of the simulations.
     error
         The probability that a true claim is called impossible, at most.
     where

@@ -14,9 +14,9 @@ Where many runs are played, on sets, bases or disjoint paths, further
 - *good event*: no more lanes leave it than the proof allots;
 - *gap lemma* and *path*: on the good event the gap of a bad action, and the regret of a lane, are within their bounds.
 
-What costs a learner rounds and breaks no step of the proof, as longer batches and wider radii, makes another learner
-than the theorem's; but what waits for a release while all its other data grow by half, and an index that stays where it
-is meanwhile, is learned from no more.
+A deviation that costs a learner rounds and breaks no step of the proof, as longer batches and wider radii, makes
+another learner than the theorem's. But a batch that waits for a release while all other data of its arm grow by half,
+or an index that stays the same meanwhile, means that the learner has stopped learning.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class MeanRun(BatchedRun):
     filled, open
         Number of outcomes that wait for a release, and their sum (those of a tree always wait).
     batch
-        After how many a release is due.
+        The number of values after which a release is due.
     releases
         The number of noises in each estimate.
 
@@ -178,7 +178,7 @@ class MeanRun(BatchedRun):
         other = (np.sort(best, axis=1) != np.sort(action, axis=1)).any(axis=1)
         for lane in np.flatnonzero(other):
             if structure.beta < 1:
-                continue  # the oracle fails by what its weights are to the last bit
+                continue  # the oracle's failures depend on the last bit of its weights
             if isinstance(structure, RankedLists):
                 earned, most = (lookup(index[lane], each[lane : lane + 1]).sum() for each in (action, best))
             else:
@@ -431,7 +431,7 @@ class MeanRun(BatchedRun):
             ),
         )
         first = (np.cumsum(due, axis=1) == 1)[due]
-        certain = sums == np.round(sums)  # of what is between, either bit may be true
+        certain = sums == np.round(sums)  # of a value in between, either bit may be true
         single = first & certain & (sizes == 1)
         self.noise.add((nearest != sums)[single], sums[single])
         several = first & certain & (sizes > 1)
@@ -442,7 +442,7 @@ class MeanRun(BatchedRun):
         off = after.estimate - self.problem.means
         radius = self.radius(after.count, after.releases, self.exponent) * (1 + TOLERANCE)
         below = off < -radius
-        if self._in_expectation:  # what indices below means cost is in the bound
+        if self._in_expectation:  # the cost of indices below means is in the bound
             below &= False
         self.failed |= (levelled & (below | (off > radius))).any(axis=1)
 

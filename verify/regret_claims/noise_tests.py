@@ -1,4 +1,4 @@
-"""Exact tests of the noise in released numbers, however many there were: e-values.
+"""Exact tests of the noise in released numbers by e-values, for any number of releases.
 
 A checker that drew the data knows the sums, so the rest of a release is its noise. The number of releases may depend on
 the outcomes; so each test is a product of factors of expectation 1, one a release, which ever exceeds
@@ -43,7 +43,7 @@ class AdditiveNoise:
     Attributes
     ----------
     law, scale
-        What it should be; "below Gaussian" is any of which ``E e^(s N) <= e^(scale^2 s^2 / 2)`` at every s.
+        The law that it should have; "below Gaussian" is any with ``E e^(s N) <= e^(scale^2 s^2 / 2)`` at every s.
     """
 
     law: Literal["Laplace", "Gaussian", "below Gaussian"]
@@ -61,7 +61,7 @@ class AdditiveNoise:
             self._hits[number] += int((size > depth * self.scale).sum())
 
     def _tail_chance(self, depth: float) -> float:
-        """Return the largest probability that noise is so many scales from 0."""
+        """Return the largest probability that noise is `depth` scales from 0."""
         if self.law == "Laplace":
             return math.exp(-depth)
         if self.law == "Gaussian":
@@ -107,8 +107,8 @@ class RandomizedTruth:
     def add_sums(self, ones: FloatArray, truths: FloatArray, sizes: FloatArray) -> None:
         """Take the numbers of ones among some messages, and among the bits that they are about.
 
-        Given the bits, messages are independent, so ``E e^(s (ones - mean)) <= e^(n s^2 / 8)`` (Hoeffding). What is
-        added up is on the side to which more lies would lead.
+        Given the bits, messages are independent, so ``E e^(s (ones - mean)) <= e^(n s^2 / 8)`` (Hoeffding). The sum
+        is taken on the side to which more lies would lead.
         """
         expected = truths + self.chance * (sizes - 2 * truths)
         self._drift += float((np.sign(sizes - 2 * truths) * (ones - expected)).sum())

@@ -1,4 +1,4 @@
-"""The outcome: regret at checkpoints, with limits that hold at all of them at once, against the bound.
+"""Regret in simulations at checkpoints, with simultaneous confidence limits, against the bound.
 
 Pseudo-regret is a sum of differences of expected rewards, at least 0 (against an exact oracle) and at most T times the
 largest of a round, and runs are independent: so betting limits are exact (`verify.statistics.betting_means`). A
@@ -27,7 +27,7 @@ class Checkpoint:
     Attributes
     ----------
     round
-        How many.
+        The number of rounds.
     mean, lower, upper
         Mean regret of the runs, and limits on its expectation.
     bound

@@ -63,7 +63,7 @@ class PhaseRun(ProofRun):
     Attributes
     ----------
     attained
-        The largest gap of a survivor on the good event, as a share of what widths allow.
+        The largest gap of a survivor on the good event, as a share of the gap that widths allow.
 
     Raises
     ------

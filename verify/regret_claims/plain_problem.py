@@ -1,4 +1,4 @@
-"""The plainest problem of a family, or of a theorem: sets of so many arms, bases, lists, or paths, of given means."""
+"""The simplest problem of a family, or of a theorem: sets, bases, lists or paths of given means."""
 
 from __future__ import annotations
 

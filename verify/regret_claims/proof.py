@@ -1,7 +1,7 @@
-"""The assumptions of a regret proof, checked on the user's own problem, and their laws on one of the proof's own.
+"""Checks of a regret proof's assumptions: on the user's own problem, and their laws on a problem of the checks.
 
-What holds in every run, as that actions answer the indices, is looked at in one run of what was asked for, to its
-horizon, wherever something changes. What holds with a probability needs many runs, of a problem that shows it.
+Statements about every run, as that actions answer the indices, are checked in one run of the user's own instance, to
+its horizon, wherever something changes. Statements with a probability need many runs, of a problem that shows them.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def check_proof(
     make
         The learner's class: an `ExplainedLearner`, or `ExplainedLists`.
     bound, played
-        The theorem, and what is played.
+        The theorem, and the instance that is played.
     problem
         The problem's name.
     seed
-        Of all randomness.
+        The seed of all randomness.
     error
         The probability that a true learner violates anything, at most.
     """
@@ -76,7 +76,7 @@ def check_proof(
         return ()
     once = played
     if bound.restarts and played.anytime:
-        once = played.with_horizon(played.horizon)  # what every epoch is a run of
+        once = played.with_horizon(played.horizon)  # every epoch is a run of this
     found = _check_own_laws(make, bound, once, seed=seed, error=0.75 * error)
     if any(check.violated for check in found):
         return found

@@ -36,16 +36,16 @@ TheoremType = TypeVar("TheoremType")
 
 
 TOLERANCE = 1e-8
-"""Relative: what rounding may do to a number that is computed again."""
+"""Relative tolerance for the rounding of a number that is computed again."""
 
 _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
 HAIR = 1e-5
-"""Relative: by so much an index may be off that is found by other steps than the theorem's."""
+"""Relative tolerance of an index that is computed by other steps than the theorem's."""
 
 WHOLE, ONE_BY_ONE = 1_000, 20_000
-"""Rounds of a run that are played one by one: of learners that hold their actions, which go on by phases; of others."""
+"""Rounds that are played one by one: for learners that hold their actions, which then go by phases; for others."""
 
 _STALE, _FEW = 1.5, 8.0
 _TESTS = 3  # noise, estimates, good event
@@ -54,20 +54,20 @@ _NOT_TESTED = remark("not tested by itself")
 
 @dataclass(frozen=True)
 class ProofCheck:
-    """One thing that a proof rests on.
+    """The check of one assumption of a proof.
 
     Attributes
     ----------
     name
-        Which.
+        The name of the assumption.
     p
-        The p-value of what was seen; 0 for a counterexample, 1 if there was none.
+        The p-value of the observation; 0 for a counterexample, 1 if there was none.
     level
-        At or below which it is a violation; 0 for what is deterministic.
+        The p-value at or below which it is a violation; 0 for deterministic statements.
     sentence
-        What was seen, with lane and round where it contradicts.
+        The observation, with lane and round where it contradicts.
     differs
-        Whether it shows another learner than the theorem's: then nothing is said of the bound.
+        True if it shows another learner than the theorem's: then the bound is not judged.
     """
 
     DERIVED: ClassVar = ("violated",)
@@ -102,7 +102,7 @@ class ProofCheck:
 def theorem_of(bound: RegretBound, kind: type[TheoremType], subject: str) -> TheoremType:
     """Return the statements that the proof of a bound rests on; refuse those of another kind."""
     if not isinstance(bound.confidence, kind):
-        raise ParameterError(f"bound: its theorem says nothing of {subject}")
+        raise ParameterError(f"bound: its theorem does not cover {subject}")
     return bound.confidence
 
 
@@ -126,11 +126,11 @@ class ProofRun(abc.ABC):
     regret
         The regret of each lane on the good event.
     laws
-        Whether random quantities are tested, and what holds on the good event; else only what holds in every run.
+        True to test random quantities, and statements on the good event; else only those about every run.
     single, phases
-        How many rounds were played one by one, and how many phases as a whole; `round` counts all their rounds.
+        The number of rounds that were played one by one, and of phases as a whole; `round` counts all their rounds.
     difference
-        The first that shows another learner than the theorem's; None so far.
+        The first check that shows another learner than the theorem's; None so far.
     """
 
     laws = True
@@ -220,15 +220,15 @@ class ProofRun(abc.ABC):
         Parameters
         ----------
         error
-            To be shared by the tests.
+            The error that the tests share.
         noise
-            The p-value of the noise's law, and what was seen of it.
+            The p-value of the noise's law, and the observation in words.
         sides
-            How many ``e^-level`` an estimate may be off on one side; None if that was not tested.
+            The probability, in units of ``e^-level``, that an estimate is off on one side; None if that was not tested.
         further
             Other tests; they take their share of the error themselves.
         radius
-            What is to be said of the radii, if not that they were exact.
+            The sentence on the radii, if they were not exact.
         """
         level = error / _TESTS
         exact = f"exact in {counted_noun(self.round, 'round')}"
@@ -294,9 +294,9 @@ class ProofRun(abc.ABC):
         count
             Values in each estimate, (lanes, arms).
         here
-            Where one has just reached it, at a count of the form 2^i or, for batches, 2^i - 1.
+            True where an estimate has just reached a count of the form 2^i or, for batches, 2^i - 1.
         far
-            Where estimates are off at a level, on either side.
+            Function of a level: True where estimates are off by more than their radius, below and above.
         """
         if not here.any():
             return
@@ -448,7 +448,7 @@ class BatchedRun(StructuredRun[Confidence]):
     filled, open
         Number of outcomes that wait for a release, and their sum.
     batch
-        After how many a release is due.
+        The number of values after which a release is due.
     releases
         Number of noises in each estimate.
     fresh
@@ -530,13 +530,13 @@ def check_laws(
     make_run
         The class that checks the rounds, as the theorem's `confidence` needs it, such as `MeanRun` or `PhaseRun`.
     build
-        Makes the learner on a gate: one that shows its state (as an `ExplainedLearner`).
+        Function that makes the learner on a gate: one that shows its state (as an `ExplainedLearner`).
     bound, instance
         The theorem, and the instance that is played.
     lanes
         Independent runs, a multiple of 64 but for linear bandits, where each is of a learner of its own.
     seed
-        Of all randomness.
+        The seed of all randomness.
     error
         The probability that a true learner violates anything, at most.
 

@@ -88,7 +88,7 @@ def _meaning(report: RegretReport) -> Sentence:
         case "out of regime":
             return exact("No theorem covers this problem.")
         case "another learner":
-            return exact("Another learner than the theorem's: nothing is said of what it loses.")
+            return exact("Another learner than the theorem's: its regret is not judged.")
         case "consistent":
             words = "Kept: on average the learner lost no more than its theorem allows"
     theorem = report.theorem

@@ -30,7 +30,7 @@ EXIT_CODES: Mapping[RegretVerdict, int] = {
     "out of regime": 3,
     "another learner": 3,
 }
-"""Those of `verify`: 0 what is said is true, 1 it is not, 3 it is not known."""
+"""Exit codes as those of `verify`: 0 if consistent with the theorem, 1 if violated, 3 if nothing is decided."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,14 @@ class TheoremValue:
     speaks_from
         The smallest horizon at which the bound is at most a third of that, None if there is none up to 2^40.
     gaps
-        How the instance's gaps were found; empty if it needs none.
+        The method by which the instance's gaps were found; empty if it needs none.
     dominant
         The largest term, in words, and its value.
     statement
         The whole bound, in words.
     of_runs
-        Whether its largest term is a limit on the mean of what the radii of these runs allow, and no function of T.
+        True if its largest term is a limit on the mean of the regret that the radii of these runs allow, and no
+        function of T.
     """
 
     source: str
@@ -79,17 +80,18 @@ class RegretReport(FromJson):
     Attributes
     ----------
     learner, problem, epsilon, delta, horizon
-        What was asked; delta is 0 if the learner takes none.
+        The parameters of the question; delta is 0 if the learner takes none.
     neighbours
         The relation of the data sets that the learner's claim of (epsilon, delta) compares.
     claims_privacy
         False if the learner makes no privacy claim.
     lanes, seed, error
-        How many runs, from which seed, and the probability that a true learner is called violated, at most.
+        The number of runs, their seed, and the largest probability that a true learner is called violated.
     theorem
         The bound on the instance.
     proof
-        What the theorem's proof rests on, up to the first counterexample; empty where the learner does not show it.
+        The checks of the proof's assumptions, up to the first counterexample; empty where the learner does not show
+        them.
     outcome
         Regret at checkpoints.
     reproduce
@@ -97,7 +99,7 @@ class RegretReport(FromJson):
     size
         The size of the problem, as K and L; empty if it was not kept.
     provenance
-        When and by which code it was made.
+        The date and the code of the report.
     """
 
     DERIVED: ClassVar = ("verdict", "reasons")
@@ -167,7 +169,7 @@ class RegretReport(FromJson):
         ][:1]
         said += [
             check.named_sentence.with_words(
-                " This is another learner than the theorem's, of whose regret nothing is said."
+                " This is another learner than the theorem's; its regret is not judged."
             )
             for check in self.proof
             if check.differs
@@ -181,7 +183,7 @@ class RegretReport(FromJson):
             said.append(exact(f"{missing}: {{regime}}.", regime=theorem.regime))
         elif theorem.trivial == 0:
             said.append(
-                exact("All actions earn the same share of the best: regret is 0, and a bound tells nothing.")
+                exact("All actions earn the same share of the best: regret is 0, and a bound is vacuous.")
             )
         elif theorem.bound >= theorem.trivial:
             said.append(self._vacuous())
@@ -220,7 +222,7 @@ class RegretReport(FromJson):
             "The bound, {bound}, exceeds the largest possible regret, {trivial}; {tells}.",
             bound=nearest(theorem.bound, _DIGITS),
             trivial=nearest(theorem.trivial, _DIGITS),
-            tells="longer runs may tell more" if theorem.of_runs else f"non-vacuous from: {first}",
+            tells="longer runs may decide" if theorem.of_runs else f"non-vacuous from: {first}",
         )
 
     def _repr_html_(self) -> str:

@@ -1,7 +1,7 @@
-"""A check of a learner in production against its regret theorem, by what its run's folder shows: only what is public.
+"""A check of a learner in production against its regret theorem, from the public data in its run's folder.
 
-Nobody knows the means there, so there is no regret to compare. What the theorem's proof needs of the learner's state
-can be computed again: which counts batches have, with how many noises, and in which interval each index is.
+The means are unknown there, so there is no regret to compare. But the state that the theorem's proof needs can be
+computed again: the counts of batches, the number of their noises, and the interval of each index.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class SavedRunReport:
     Attributes
     ----------
     learner, problem, epsilon, horizon
-        As the run was begun; the horizon is None if it was not told.
+        The run's parameters; the horizon is None if the run has none.
     rounds, released
-        The rounds whose feedback the saved state has, and how many outcomes of them are released.
+        The number of rounds with feedback in the saved state, and of their released outcomes.
     source
         The theorem.
     checks
-        What was looked at, up to the first contradiction.
+        The checks, up to the first contradiction.
     """
 
     learner: str
@@ -75,9 +75,9 @@ def check_saved_run(where: str | Path) -> SavedRunReport:
     Raises
     ------
     ParameterError
-        If there is no saved run, its learner has no name, or has no theorem whose proof says what its state must be.
+        If there is no saved run, its learner has no name, or has no theorem with a proof that determines its state.
     """
-    state_in(absolute_location(where))  # which says what is wrong with the place
+    state_in(absolute_location(where))  # which raises if the place is no run's
     named = learner_of(where, own_structure)
     learner: Any = saved_learner(where, named, Simulation(0, 1))
     bound = BOUNDS.get(named.learner)
@@ -94,7 +94,7 @@ def check_saved_run(where: str | Path) -> SavedRunReport:
     theorem = bound.confidence
     if not isinstance(theorem, ConfidenceTheorem) or theorem.index not in ("level-free", "clipped"):
         raise SettingError(
-            f"{told}: its theorem's proof says nothing of a state by itself; only of whole runs"
+            f"{told}: its theorem's proof has no statement on a single state, only on whole runs"
         )
     run = MeanRun(bound, instance, 1, laws=False)
     run.round = rounds

@@ -1,8 +1,8 @@
-"""How regret scales with epsilon, the gap, K or the number of arms, beside how its bound does on the same instances.
+"""The scaling of regret with ε, the gap, K or the number of arms, beside that of its bound on the same instances.
 
 The powers of a theorem are asymptotic: at finite values there are lower-order terms, ``coth^2`` for ``1 / epsilon^2``,
-logarithms. So the exponent that is fitted to mean regret stands beside the one that is fitted to the bound in the same
-cells. Intervals are bootstrapped: runs are drawn again within their cells.
+logarithms. So the exponent that is fitted to mean regret is compared with the one that is fitted to the bound in the
+same cells. Intervals are bootstrapped: runs are drawn again within their cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from verify.regret_claims.speaking_instances import StatedBound, smallest_horizo
 
 _Variable = Literal["epsilon", "gap", "size", "arms"]
 VARIABLES: tuple[str, ...] = get_args(_Variable)
-"""epsilon; the gap between arms; K of K + 1 arms; one of so many arms."""
+"""The variables: epsilon; the gap between arms; K, of K + 1 arms; the number of arms, one played at a time."""
 
 _RESAMPLED, _COVERED = 2000, 0.99
 _LONGEST = {False: 1 << 15, True: 1 << 30}  # rounds; of learners that hold their actions
@@ -43,7 +43,7 @@ class ScalingReport:
     Attributes
     ----------
     learner, variable, horizon, runs, seed
-        What was played.
+        The learner's name, and the parameters of the runs.
     values
         The grid.
     means, bounds
@@ -89,19 +89,19 @@ def fit_scaling(
     Parameters
     ----------
     make, name
-        The learner's class, and what it is called.
+        The learner's class, and its name.
     variable, values
-        What changes, and at least three values of it.
+        The variable of the grid, and at least three values of it.
     bound
         Its theorem, if it has one.
     epsilon
-        What the learner is built with, if that is not what changes.
+        The epsilon of the learner, if it is not the variable.
     horizon
         Rounds; by default the fewest at which the bound speaks in all cells, or all that can be played.
     runs, seed
-        In each cell.
+        The number of runs in each cell, and their seed.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
     where
         Workers and store, as `algorithms.simulate.simulate` takes them.
 

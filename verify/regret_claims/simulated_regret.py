@@ -1,4 +1,4 @@
-"""The construction of a learner for an instance, and its regret there, for all questions about regret."""
+"""The construction of a learner for an instance, and its simulated regret, for all tests of regret."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def simulated_regret(
     Parameters
     ----------
     make, instance
-        The learner's class, and what it plays with which numbers.
+        The learner's class, and the instance that it plays.
     checkpoints
-        How many.
+        The number of checkpoints.
     simulation
         Runs, seed, workers, store and progress, as `algorithms.simulate.simulate` takes them.
     """
@@ -66,7 +66,7 @@ def check_numbers(
             check_delta(delta)
         if horizon is not None:
             check_horizon(horizon)
-    except ValueError as refusal:  # of who asks, and not of the learner
+    except ValueError as refusal:  # an error of the caller, and not of the learner
         raise SettingError(str(refusal)) from None
     if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 1):
         raise SettingError(f"runs = {runs!r}: must be a whole number of at least 1")

@@ -1,4 +1,4 @@
-"""Instances on which a regret bound is not vacuous: where it is at most a third of the worst possible regret."""
+"""Nonvacuous instances of a regret bound: it is at most a third of the worst possible regret there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from verify.regret_claims.plain_problem import plain_problem
 StatedBound = Callable[[Instance], float]
 
 _SHARE = 1 / 3
-"""Of the worst possible regret, what a bound that speaks is at most."""
+"""The largest share of the worst possible regret that a nonvacuous bound has."""
 
 _EPSILONS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0)
 _MEANS = (0.05, 0.95)  # the best arm last: ties go to the lowest id, so to the worst

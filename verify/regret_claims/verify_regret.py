@@ -60,10 +60,10 @@ _LONGEST = {
     "linear": (1 << 24,),
     "printed linear": (1 << 20, 1 << 24),
 }
-"""The longest horizons that are chosen by themselves, the first unless the bound says nothing up to there."""
+"""The longest default horizons: the first, or the second if the bound is vacuous up to the first."""
 
 _CONTEXTS, _PRINTED_EPSILON = 4000, 1000.0
-"""After how many rounds bounds that runs tell say something on the easiest problem, at epsilon = 1; and as printed."""
+"""Rounds until a bound known only from runs is nonvacuous on the easiest problem, at epsilon = 1; and as printed."""
 
 _EASIEST = {
     "linear": "two actions, e1 and -e1, of expected rewards 1 and -1",
@@ -99,13 +99,13 @@ def regret(
     learner
         A registered name, ``"path/to/file.py:Class"``, or a learner class.
     problem, settings
-        What is played: a problem, its name, or ``"path/to/file.py:problem"``; without both, the family's easiest
-        problem, on which a bound speaks first.
+        The problem to play, its name, or ``"path/to/file.py:problem"``; without both, the family's easiest problem, on
+        which a bound is nonvacuous first.
     epsilon
         The learner's epsilon; by default the least of 1, 2, 5, ... at which the bound speaks within a horizon that can
         be run, or 1. Learners of contexts, whose bound only runs tell, have 1, or 1000 as printed.
     delta
-        Of learners that need one.
+        The delta of a learner that needs one.
     horizon
         Rounds per run; by default the smallest at which the bound is at most a third of the worst possible regret, and
         4,000 of contexts.
@@ -117,16 +117,16 @@ def regret(
     error
         The probability that a learner which keeps its bound is called violated, at most.
     seed
-        Of all randomness.
+        The seed of all randomness.
     workers, store
-        Where runs are done and kept, as in `algorithms.simulate`; the report does not depend on them.
+        The workers and the store of the runs, as in `algorithms.simulate`; the report does not depend on them.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Returns
     -------
     RegretReport
-        The theorem on the instance, what its proof rests on, the outcome, and the verdict.
+        The theorem on the instance, the checks of its proof, the outcome, and the verdict.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def regret(
     floor, ceiling = _regret_range(played.problem)
     theorem, limits = told.on(played), error / 2
     if isinstance(trace, ContextualTrace) and isinstance(stated, RegretBound) and stated.of_runs:
-        limits /= 2  # half for what radii allow, half for regret
+        limits /= 2  # half for the allowed regret, half for regret
         allowed = allowed_at_most(trace, ceiling, limits) * (1 + TOLERANCE)
         bounds = np.array([stated.value_of(stated.constant, played, W=each) for each in allowed.tolist()])
         theorem = replace(theorem, bound=float(bounds[-1]), dominant=("W", float(allowed[-1])))
@@ -260,7 +260,7 @@ def _value_of(bound: StatedBound, instance: Instance) -> float:
         stated: object = bound(instance)
     except GapsUnavailable:
         raise
-    except subject_exceptions() as error:  # whatever a user's bound raises
+    except subject_exceptions() as error:  # a user's bound may raise anything
         raise SubjectError(
             f"regret_bound raised {describe_error(error)} at horizon {instance.horizon} (at {blamed_place(error)})"
         ) from error
@@ -313,7 +313,7 @@ def stated_value(subject: LearnerSubject) -> StatedBound | None:
 
 
 def _bound_at(theorem: _Theorem, instance: Instance, rounds: int) -> float:
-    """Return the bound after so many rounds.
+    """Return the bound after `rounds` rounds.
 
     Regret only grows, so the bound at the horizon is one before it; the radii of a learner that knows its horizon are
     for that one, and another learner's theorem holds at every T.

@@ -36,7 +36,7 @@ from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, ProofRun, good_event_failure, theorem_of
 
 _GRID = 1e-6  # moments are rounded to a grid of 2^-25 where they enter
-_SOLVED = 1e-6  # relative: what rounding may do to an inverse
+_SOLVED = 1e-6  # relative: the rounding of an inverse
 
 
 class WidthRun(ProofRun):
@@ -45,7 +45,7 @@ class WidthRun(ProofRun):
     Attributes
     ----------
     spans
-        Of how many rounds releases are, by the round in which they are due.
+        The number of rounds in each release, by the round in which it is due.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class WidthRun(ProofRun):
         self.spans = theorem.spans(instance.horizon, first)
         nothing = np.zeros((lanes, *self.domain.shape))
         self._told = [nothing]  # after each round: the sum of all moments
-        self._total = {0: nothing}  # after releases: what they add up to
+        self._total = {0: nothing}  # after releases: their sum
         self._noises = {0: 0}  # and how many they are
         self._last = 0  # the round of the last release
         self._waited = 0  # the longest release that was due since

@@ -1,1 +1,1 @@
-"""Black-box tests: seeded draws of both worlds, one final look, and the evidence that every layer adds to."""
+"""Black-box tests: seeded draws of both worlds, one deciding test, and the evidence of all layers."""

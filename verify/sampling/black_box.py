@@ -17,9 +17,9 @@ Because F tests a single event that was fixed before F was drawn, the choices ma
 there is one look, and no correction to pay (`BlackBoxResult.looks` is 1). The reported bound holds at
 `confidence`. The *refutation* is decided at a stricter level only: the bound computed from the same counts
 at error `significance` must exceed the claim. So a true claim is refuted with probability at most
-`significance`, whatever the confidence.
+`significance`, at any confidence.
 
-A test that is stopped (Ctrl-C, the time allowed) before F ends uses what F has drawn, and pays for all the
+A test that is stopped (Ctrl-C, the time limit) before F ends uses F's draws until then, and pays for all the
 other batches at whose end it could have been stopped; one that is stopped before F begins has no result.
 """
 
@@ -104,13 +104,13 @@ def black_box_test(
     samples
         Draws of the view to spend in all: every stage, both worlds, all candidates.
     confidence
-        Of the reported bounds.
+        The confidence of the reported bounds.
     significance
         Error level of the refutation.
     seed
-        Of everything random; the result is the same for the same seed, bit by bit.
+        The seed of everything random; the result is the same for the same seed, bit by bit.
     progress
-        Called with the fraction done and the present stage, in words.
+        Function that is called with the fraction done and the present stage, in words.
     executor
         The processes that draw and count, by default this one; the result does not depend on it.
     lattice

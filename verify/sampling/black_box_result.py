@@ -1,4 +1,4 @@
-"""The result of a black-box test, and its consequences."""
+"""The result of a black-box test."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class BlackBoxResult(CountedEvent):
     Attributes
     ----------
     hits, hits_prime, trials
-        Of final draws alone.
+        The counts of the final draws alone.
     confidence
-        Of the two bounds, which hold together, and of the band (as a statement of its own).
+        The confidence of the two bounds, which hold together, and of the band (as a statement of its own).
     refuted
-        True if `strict_epsilon_lower` exceeds the claim by more than what rounding may add (`Event.rounding`), and the
+        True if `strict_epsilon_lower` exceeds the claim by more than rounding may add (`Event.rounding`), and the
         final draws are not `dependent`. Nothing else decides it.
     delta_lower
         Lower bound on δ at the claimed ε, at `confidence`; at least 0.

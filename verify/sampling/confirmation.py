@@ -110,7 +110,7 @@ class _ListedEvent:
     index
         The pair.
     place
-        Of the event in the pair's shortlist.
+        The place of the event in the pair's shortlist.
     searched
         The events found on the pair.
     hits
@@ -165,9 +165,9 @@ class Confirmation:
     epsilon, delta
         The claim.
     error, strict_error
-        Of the bound that is reported, and of the one that refutes.
+        The errors of the reported bound, and of the one that refutes.
     tell
-        Called with the progress.
+        Function that is called with the progress.
     """
 
     pool: Workers

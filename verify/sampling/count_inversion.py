@@ -1,9 +1,9 @@
-"""The inversion of two counts to a lower bound on ε and on δ: one of two valid ones, fixed before the counts are seen.
+"""The inversion of two counts to lower bounds on ε and δ, by one of two valid methods, fixed before the counts.
 
-The union of two Clopper-Pearson bounds is sharper where one of the counts is next to known (few hits on the
-one side, many on the other), the joint region of `verify.sampling.stouffer` everywhere else. Which one is used, and
-with what split or weight, must not depend on the counts it is applied to; `choose_inversion` decides by
-estimates from earlier draws.
+The union of two Clopper-Pearson bounds is sharper where one of the counts is next to known (few hits on the one side,
+many on the other), the joint region of `verify.sampling.stouffer` everywhere else. The choice between them, and of the
+split or weight, must not depend on the counts it is applied to; `choose_inversion` decides by estimates from earlier
+draws.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def choose_inversion(
     trials
         Draws a side of the coming test.
     delta, error
-        Of the coming bound.
+        The delta and the error of the coming bound.
 
     Returns
     -------

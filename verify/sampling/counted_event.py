@@ -43,7 +43,7 @@ class CountedEvent(ABC):
     epsilon_lower
         Lower bound on ε at the claimed δ, at `confidence`; at least 0.
     confidence
-        Of the bounds.
+        The confidence of the bounds.
     refuted
         True if the claim is refuted.
     significance
@@ -53,7 +53,7 @@ class CountedEvent(ABC):
     search_samples
         Draws that went to a search for pairs.
     seed
-        From which everything can be drawn again.
+        The seed from which everything can be drawn again.
     interrupted
         True if it was stopped before its end.
     dependent
@@ -118,7 +118,7 @@ class CountedEvent(ABC):
         return None
 
     def _floor_sentence(self, floor: float, draws: int, further: float | None = None) -> Sentence:
-        """Return the sentence on so many draws a side, by which events below the probability `floor` are too rare.
+        """Return the sentence on `draws` draws a side, by which events below the probability `floor` are too rare.
 
         It is about the pair of data sets, and the rounds, that were drawn, and about nothing else: an event that was
         not drawn may violate the claim at any probability.

@@ -195,7 +195,7 @@ def delta_band(
     trials
         Draws a world.
     confidence
-        Of the band.
+        The confidence of the band.
     share_of_error
         Share of 1 - confidence that may be spent; below 1 if there could have been other looks.
 

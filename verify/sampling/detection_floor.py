@@ -1,4 +1,4 @@
-"""The violations that a test of a given size can detect, and the predicted power of more draws of an event."""
+"""The smallest violations that a test of a given size detects, and the predicted power of more draws of an event."""
 
 from __future__ import annotations
 

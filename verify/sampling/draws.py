@@ -47,11 +47,11 @@ class WorldStream:
     candidate, index
         The candidate and its number.
     stage
-        Of the test.
+        The stage of the test.
     world
         True for D′.
     seed
-        Of the test.
+        The seed of the test.
     alike
         True if they are drawn with the random numbers of the first world.
     """

@@ -1,7 +1,7 @@
-"""The test of a witness: its event is drawn again, on its two data sets, and counted in fresh draws.
+"""The test of a witness: its event is counted in fresh draws of its two data sets.
 
-The data sets and the event come from a file, so they were fixed before any of these draws: there is one look, and all
-of the error is its. Whoever made the file gains nothing by a choice of either.
+The data sets and the event come from a file, so they were fixed before any of these draws: there is one look, and it
+has the whole error. The author of the file gains nothing by a choice of either.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class EventAgain:
     witness
         `Witness.details`.
     seed
-        Of the draws: a fresh one.
+        The seed of the draws: a fresh one.
     floating_point
         True if an event that only floating-point arithmetic shows counts against the claim.
 

@@ -162,7 +162,7 @@ class Evidence:
     def depend_on_process(self) -> None:
         """Mark the lower bound as one that differs from process to process, with a finding.
 
-        It is no bound for the claim's adversary: one who knows the state of the process sees more.
+        It is no bound for the claim's adversary: one that knows the state of the process sees more.
         """
         assert self.lower is not None
         self.lower = replace(self.lower, in_view=False)

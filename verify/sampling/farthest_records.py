@@ -1,4 +1,4 @@
-"""Records with far apart results of a transformation, for lower bounds and tests of the mechanism after it."""
+"""Records with images far apart under a transformation, for lower bounds and tests of the mechanism after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one deciding test: events fixed beforehand, counted on fresh draws of both worlds."""
+"""The deciding test: events fixed beforehand, counted on fresh draws of both worlds."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _FinalCounts:
     stopped
         The interrupt before the last batch, None if there was none.
     batches
-        Of each world, in the order in which they were drawn.
+        The batches of each world, in the order in which they were drawn.
     """
 
     hits: IntArray
@@ -144,16 +144,16 @@ def final_counts(
     pool
         Its work is `FinalTask.counts`.
     bins
-        Of the first event.
+        The bins of the first event.
     columns
-        Of the view.
+        The columns of the view.
     progress
-        Called with the share that is done.
+        Function that is called with the share done.
 
     Returns
     -------
     _FinalCounts
-        Of the batches that were drawn of both worlds before a `Stop` (Ctrl-C, or a time limit).
+        The counts of batches that were drawn of both worlds before a `Stop` (Ctrl-C, or a time limit).
     """
     sizes = batch_sizes(trials, columns)
     shared = tuple(events)

@@ -93,7 +93,7 @@ def _blocks(world: BoolArray) -> Iterator[tuple[int, IntArray]]:
 
 
 def _group_sums(numbers: npt.NDArray[np.integer[Any]], size: int) -> IntArray:
-    """Return sums of so many numbers in a row, without the incomplete group at the end."""
+    """Return sums of `size` numbers in a row, without the incomplete group at the end."""
     whole = numbers.size // size * size
     return np.asarray(numbers[:whole].reshape(-1, size).sum(axis=1, dtype=np.int64))
 

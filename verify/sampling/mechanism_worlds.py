@@ -1,4 +1,4 @@
-"""The worlds of a mechanism: its releases of two values; and the test of a profile that is only declared."""
+"""The worlds of a mechanism, its releases of two values, and the test of a declared profile."""
 
 from __future__ import annotations
 

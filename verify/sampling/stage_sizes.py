@@ -39,7 +39,7 @@ class StageSizes:
 
 
 def fewest_samples(candidates: int) -> int:
-    """Return the fewest draws in all with which so many candidates can be tested."""
+    """Return the fewest draws in all with which `candidates` candidates can be tested."""
     worlds = 2 * min(candidates, FINALISTS)
     if candidates <= FINALISTS:
         return int(_FEWEST * worlds / _MOST_OF_FEW)
@@ -50,7 +50,7 @@ FEWEST_SAMPLES = fewest_samples(1)
 
 
 def stage_sizes(candidates: int, samples: int) -> StageSizes:
-    """Return the sizes for so many candidates and draws in all.
+    """Return the sizes for `candidates` candidates and `samples` draws in all.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
 
 
 def _fewest_for(share: float, worlds: int) -> int:
-    """Return the fewest samples with enough draws for each of so many worlds in the share `share` of them."""
+    """Return the fewest samples with enough draws for each of `worlds` worlds in the share `share` of them."""
     enough = _FEWEST * worlds
     samples = math.floor(enough / share) - 1  # rounding may move the edge by one
     while int(share * samples) < enough:

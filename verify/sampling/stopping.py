@@ -1,4 +1,4 @@
-"""Verifications that are stopped: their findings until then are kept, and the stop is one of them."""
+"""Verifications that are stopped by time or Ctrl-C: earlier findings are kept, and the stop is one more."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class CandidateSource(ABC):
         """
 
     def further_candidates(self, left: int) -> Candidates:
-        """Search for more pairs to bet on, beside those that are known, where so many draws are left."""
+        """Search for more pairs to bet on, beside the known ones, with `left` draws to spend."""
         raise NotImplementedError(f"{type(self).__name__} has nothing to search for")
 
 
@@ -77,7 +77,7 @@ class Candidates(CandidateSource):
     searched
         Draws that finding them took.
     share_of_error, share_of_false_alarm
-        Of a single look: the shares of both errors that it may spend. The rest is spent otherwise.
+        The shares of both errors that a single look may spend. The rest is spent elsewhere.
     negligible
         Part of the false-alarm rate that is set aside for negligible events, which no draw shows.
     """
@@ -109,7 +109,7 @@ class Pace:
     to_the_end
         True if they go on for a better bound when the claim is refuted.
     meanwhile
-        Called once, when there is a first bound.
+        Function that is called once, when there is a first bound.
     """
 
     seconds: float = math.inf

@@ -166,8 +166,9 @@ class Union(Inversion):
     Attributes
     ----------
     share
-        Of the error, spent on the probability on data D; the rest is spent on D′. In (0, 1). It must not look at the
-        counts: a split that does is one more choice made on the data that decide, and would have to be paid for.
+        The share of the error that is spent on the probability on data D; the rest is spent on D′. In (0, 1). It must
+        not look at the counts: a split that does is one more choice made on the data that decide, and would have to be
+        paid for.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The event that shows a lower bound on the privacy loss, from a privacy profile."""
+"""The event that attains a lower bound on the privacy loss, from a privacy profile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STEP = 1e-6  # in epsilon, of the slope
 _RESOLVED = 1e-6  # of e^ε Q beside δ, whose slope is known to about 1e-10
 _FAR = 1e300  # a loss above it tells the data sets apart for certain
 _HALF = 8  # bins of a picture below a threshold, and above it
-_BELOW_1 = math.nextafter(1.0, 0.0)  # what a float says of a probability that may be just below 1
+_BELOW_1 = math.nextafter(1.0, 0.0)  # the float of a probability that may be just below 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class LossEvent:
     Attributes
     ----------
     threshold
-        In ε; infinite if the event is impossible on D′.
+        The threshold of the loss, in ε; infinite if the event is impossible on D′.
     probability, probability_prime
         Under D and under D′; the second is 0 also where it is below all floats.
     """
@@ -67,7 +67,7 @@ def likeliest_event(delta: Callable[[float], float], *, claimed: float, bound: f
 def loss_laws(delta: Callable[[float], float], event: LossEvent) -> ReadingLaws | None:
     """Return the laws of the privacy loss, in bins from 0 on, of which one begins at the event's threshold.
 
-    With the profile δ(ε) = P - e^ε Q, as `likeliest_event` reads it; what is below the bins is what is missing of 1.
+    With the profile δ(ε) = P - e^ε Q, as `likeliest_event` reads it; the mass below the bins is the rest to 1.
     None where the threshold is infinite, or the probabilities above it are no float's.
     """
     if not math.isfinite(event.threshold) or event.probability_prime == 0.0:

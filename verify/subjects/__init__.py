@@ -1,4 +1,4 @@
-"""What can be verified, and how it is found: learners, mechanisms, plain bandits, and functions.
+"""Subjects of verification, and how a name finds them: learners, mechanisms, plain bandits, and functions.
 
 Four kinds of subject: a learner (a class with ``act`` and ``observe``), a mechanism, a plain bandit
 (`verify.bandits.calling.plain_bandit`), and a function: ``f(data, gate)``, which holds raw data and releases through a

@@ -1,4 +1,4 @@
-"""The adversary that a command line names: ``challenge(arm, number)``, or an object of a file."""
+"""Adversaries named on the command line: ``challenge(arm, number)``, or an object of a file."""
 
 from __future__ import annotations
 

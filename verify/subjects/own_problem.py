@@ -1,4 +1,4 @@
-"""A problem of one's own: ``path/to/file.py:problem``, checked before anything is played on it."""
+"""Problems of a user's own file, ``path/to/file.py:problem``, checked before anything is played on them."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def problem_file(problem: AnyProblem | str | None) -> str | None:
 def own_problem(reference: str) -> AnyProblem:
     """Return the problem that a user's file has or makes.
 
-    A structure of the user's own is asked a few questions: what its oracle returns, and whether that is worth what
-    `alpha` says (where `beta` is 1), and whether the reward is as smooth as it says.
+    A user's own structure is tested on a few weights: the answer of its oracle must be worth at least a share `alpha`
+    of the best (where `beta` is 1), and the reward as smooth as it declares.
 
     Raises
     ------
     SubjectError
         If there is no such file or object, or its code raises an error.
     ProblemError
-        If it is no problem, or its structure does not keep to what `algorithms.problems.SuperArms` says.
+        If it is no problem, or its structure breaks the contract of `algorithms.problems.SuperArms`.
     """
     found: Any = load_object(reference)
     try:
@@ -77,7 +77,7 @@ def own_problem(reference: str) -> AnyProblem:
             float(found.benchmark)
     except ProblemError:
         raise
-    except subject_exceptions() as error:  # whatever a user's code raises
+    except subject_exceptions() as error:  # a user's code may raise anything
         raise SubjectError(f"{reference} raised {describe_error_with_location(error)}") from error
     own: AnyProblem = found
     return own
@@ -121,7 +121,7 @@ def _check_structure(problem: Problem, reference: str) -> None:
     missing = [each for each in _OF_STRUCTURE if not hasattr(structure, each)]
     if missing:
         raise ProblemError(
-            f"{name} lacks {', '.join(missing)}: must be as algorithms.problems.SuperArms says"
+            f"{name} lacks {', '.join(missing)}: must be as algorithms.problems.SuperArms defines it"
         )
     for each in ("arms", "size"):
         value = getattr(structure, each)

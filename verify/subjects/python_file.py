@@ -1,4 +1,4 @@
-"""Importing a user's Python file: the current text of the file is run, not byte code that was kept of it."""
+"""The import of a user's Python file: its current source runs, never stale byte code."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class _FromSource(SourceFileLoader):
 def import_file(path: Path) -> ModuleType:
     """Import a file, with its own folder on the path: in front until it is imported, then at the end.
 
-    So what its functions import when they run is found beside it, too, and hides nothing that others import; its own
-    packages may even have names of this library's (`dpwitness`).
+    So imports by its functions when they run are found beside it, too, and hide no module of others; its own packages
+    may even have names of this library's (`dpwitness`).
 
     Raises
     ------
@@ -68,7 +68,7 @@ def import_file(path: Path) -> ModuleType:
     except SubjectError:
         sys.modules.pop(specification.name, None)
         raise
-    except BaseException as error:  # whatever a user's file raises
+    except BaseException as error:  # a user's file may raise anything
         sys.modules.pop(specification.name, None)
         line = _line_in(error, path)
         hint = ""

@@ -29,7 +29,7 @@ from verify.subjects.python_file import import_file
 from verify.verify_mechanism import MechanismSubject
 
 Subject = LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject
-"""Whatever is verified."""
+"""A subject of verification, of any kind."""
 
 _ZOO = "zoo/"  # how the names of its specimens start
 

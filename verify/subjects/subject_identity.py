@@ -33,8 +33,9 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 def source_digest(subject: Subject) -> str:
     """Return a digest of a subject's own code and parameters.
 
-    Of a class and its bases, of a function with the plain values that it closes over and the defaults of its
-    parameters, of a mechanism's parameters, or of a command and the files among its words; not of what these call.
+    The digest is of a class and its bases, of a function with the plain values that it closes over and the defaults of
+    its parameters, of a mechanism's parameters, or of a command and the files among its words; not of code that they
+    call.
     """
     if isinstance(subject, MechanismSubject):
         text = repr(subject.mechanism) + _class_source(type(subject.mechanism))
@@ -54,7 +55,7 @@ def module_digests(subject: Subject) -> dict[str, str]:
 
     Of its own module, of those that it uses (`algorithms.code_fingerprint` says how far) and that belong to no
     installed package, and of the packages that these lie in, whose code runs before theirs; of installed packages that
-    any of them imports, the version. Of what is no learner none: its proof, if there is one, rests on parameters alone.
+    any of them imports, the version. Other subjects have none: their proof, if there is one, rests on parameters alone.
 
     Raises
     ------

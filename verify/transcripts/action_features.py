@@ -1,4 +1,4 @@
-"""The features that an adversary reads in a sequence of actions, in words that can be checked.
+"""Features of a sequence of actions as an adversary sees it, with descriptions that a reader can check.
 
 The features here are functions of the actions, so an event of a feature is an event of the adversary's view. Private
 learners act on noisy batch means, and a change of one record shows in *when* an arm is played again: so besides

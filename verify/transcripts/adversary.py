@@ -30,7 +30,7 @@ class Turn:
     Attributes
     ----------
     outcomes
-        Of every arm, shape (lanes, arms).
+        The outcomes of every arm, shape (lanes, arms).
     other
         The outcomes in the other world, same shape; None in rounds without a challenge. A lane is challenged where the
         two rows differ, and that once at most.
@@ -115,7 +115,7 @@ class Interaction:
     rounds, arms, size, lanes
         Numbers of rounds, of arms, of places of an action and of runs side by side.
     other_world
-        Which outcomes of a challenge happen.
+        The alternative of a challenge that happens.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ def adversary_worlds(
     space
         The space of actions.
     seed
-        Of a few draws that show which features vary.
+        The seed of a few draws that show which features vary.
     """
     transcript = Transcript(np.concatenate([play(other, _SIZE.probed, seed) for other in (False, True)]))
     varying = [

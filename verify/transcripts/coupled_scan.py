@@ -44,7 +44,7 @@ def scan_transcripts(
     lanes: int,
     seed: np.random.SeedSequence,
 ) -> list[ViewPair]:
-    """Return the best pair of every background, the most telling first.
+    """Return the best pair of every background, the most distinguishing first.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def scan_transcripts(
     lanes
         Draws of every coupled run; a multiple of the block size.
     seed
-        Of all randomness.
+        The seed of all randomness.
     """
     pairs = []
     for background, child in zip(backgrounds, seed.spawn(len(backgrounds)), strict=True):
@@ -152,7 +152,7 @@ def _careful_bound(
     final
         Number of draws a side of the final test.
     delta
-        Of the claim.
+        The delta of the claim.
     more
         True if the event is expected to be likelier on D than on D'.
     """

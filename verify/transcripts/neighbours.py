@@ -47,13 +47,13 @@ class Neighbour:
     Attributes
     ----------
     record
-        Which record; 0 is the outcome vector of a learner with a warm start, t the user of round t.
+        The number of the record; 0 is the outcome vector of a learner with a warm start, t the user of round t.
     value
         Its replacement, shape (arms,).
     words
         The replacement in words.
     rounds
-        All rounds of a person who takes part in several, the first of them as `record`; none for a single round.
+        All rounds of a person in several rounds, the first of them as `record`; none for a single round.
     """
 
     record: int
@@ -123,7 +123,7 @@ def backgrounds(
     drawn
         Records 0 .. rounds, shape (rounds + 1, arms).
     domain
-        Of one record.
+        The domain of one record.
     arms
         The number of arms.
     initial
@@ -181,7 +181,7 @@ def of_people(
     data
         The records of all others, shape (rounds + 1, arms).
     domain
-        Of one round.
+        The domain of one round.
     unit
         The unit: one person, with the rounds in which it takes part.
     names
@@ -202,7 +202,7 @@ def of_people(
 
 
 def rounds_of(name: int, rounds: int, unit: Unit) -> tuple[int, ...]:
-    """Return the rounds, of so many, in which the record of this name takes part."""
+    """Return those of the first `rounds` rounds in which the record of this name takes part."""
     name_of = unit.names(rounds)
     return tuple(t for t in range(1, rounds + 1) if name_of(t) == name)
 

@@ -1,4 +1,4 @@
-"""The bounds that events of a scan predict for a test, and the pair of data sets, rounds and features that it takes.
+"""The predicted bounds of a scan's events, and the pair of data sets, rounds and features that a test takes.
 
 Shared by the scan on coupled runs (`verify.transcripts.coupled_scan`) and the scan by sampling
 (`verify.transcripts.sampled_scan`). Nothing here decides anything: predicted bounds only rank.
@@ -44,7 +44,7 @@ class PlannedTest:
     Attributes
     ----------
     delta
-        Of the claim.
+        The delta of the claim.
     hidden
         True if the adversary does not see the action of the changed record's own round.
     units
@@ -85,7 +85,7 @@ def best_events(
         Arrays of shape (neighbours, values): the share of draws with each value on D, the same on D', and further
         sums that `bound` needs over the draws with each value.
     bound
-        From sums over the values in an event to the bound that it predicts.
+        Function from sums over the values in an event to the bound that it predicts.
     planned
         The final test.
     """
@@ -147,7 +147,7 @@ class ScoredFeature:
 def best_pair(
     background: Background, scored: Sequence[Sequence[ScoredFeature]], space: ActionSpace
 ) -> ViewPair | None:
-    """Return a data set's most telling neighbour, cut to the rounds of its best event, with its best features.
+    """Return a data set's most distinguishing neighbour, cut to the rounds of its best event, with its best features.
 
     Parameters
     ----------

@@ -38,12 +38,12 @@ def sample_transcripts(
     draws: int,
     seed: np.random.SeedSequence,
 ) -> list[ViewPair]:
-    """Return the best pair of every background, the most telling first.
+    """Return the best pair of every background, the most distinguishing first.
 
     Parameters
     ----------
     draw
-        Draws transcripts on a data set.
+        Function that draws transcripts on a data set.
     backgrounds
         Data sets with their neighbours.
     space
@@ -51,9 +51,9 @@ def sample_transcripts(
     planned
         The final test.
     draws
-        Of every data set.
+        The number of draws of every data set.
     seed
-        Of all randomness.
+        The seed of all randomness.
     """
     pairs: list[ViewPair] = []
     for background, child in zip(backgrounds, seed.spawn(len(backgrounds)), strict=True):

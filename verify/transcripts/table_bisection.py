@@ -1,4 +1,4 @@
-"""Neighbouring reward tables on which a bandit's actions differ, found by bisection between two tables.
+"""Bisection between two reward tables for neighbouring ones on which a bandit's actions differ.
 
 If little is random, a change of one row changes actions only near a decision: on most tables a bandit acts the same on
 all neighbours. But if some event has probabilities p on a table A and q on a table B that differs in
@@ -78,7 +78,7 @@ def bisect_tables(
     Parameters
     ----------
     draw
-        Draws actions on a table.
+        Function that draws actions on a table.
     tables
         The tables between which to bisect; all of one shape.
     space
@@ -86,7 +86,7 @@ def bisect_tables(
     draws
         Draws of the actions on every table.
     seed
-        Of all randomness.
+        The seed of all randomness.
     most
         The most pairs of tables that are bisected.
     """

@@ -1,4 +1,4 @@
-"""Two data sets of a learner's rounds that are neighbours, and the features that are read of the actions on them."""
+"""Two neighbouring data sets of a learner's rounds, and the features of the actions on them."""
 
 from __future__ import annotations
 

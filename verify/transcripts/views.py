@@ -63,7 +63,7 @@ class LearnerView:
         """Try one block of lanes."""
         try:
             self.watch(Simulation(0, BLOCK, transcript=True))
-        except subject_exceptions():  # whatever a user's learner raises on more than one lane
+        except subject_exceptions():  # a user's learner may raise anything on several lanes
             return False
         return True
 
@@ -164,7 +164,7 @@ def _rows_by_lane(published: npt.NDArray[Any], lanes: int) -> FloatArray:
     Raises
     ------
     ParameterError
-        If the lanes cannot be told apart, as a function after the mechanism has changed the shape.
+        If the lanes cannot be separated, as a function after the mechanism has changed the shape.
     """
     array = np.asarray(published, dtype=np.float64)
     if lanes == 1 or array.shape == (lanes,):

@@ -1,1 +1,1 @@
-"""From evidence to verdict, result and report."""
+"""The verdict on a claim from the evidence, the result of a verification, and its document."""

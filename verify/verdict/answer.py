@@ -1,4 +1,4 @@
-"""The answer of the layers about a subject, in one value, and as JSON data: all that leaves the process of a subject.
+"""The joint answer of all layers about a subject, and its JSON form, which leaves the subject's process.
 
 The process that ran the subject sends the data; the process that waits reads them, every key and type checked, and
 decides.
@@ -35,7 +35,7 @@ class SubjectKind(StrEnum):
 
 
 BLACK_BOXES = frozenset({SubjectKind.BANDIT, SubjectKind.FUNCTION})
-"""Of these nothing can be proved."""
+"""The kinds of subjects for which there is no proof."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Answer:
     claim
         Its claim.
     seed
-        Of everything random.
+        The seed of everything random.
     kind
         The kind of the subject. Of a learner, the evidence has the number of rounds that were played.
     mechanism
         A mechanism's parameters, as its ``to_dict`` returns them; of others None.
     digest
-        Of the subject's own code and parameters; "" if they have none that can be read.
+        The digest of the subject's own code and parameters; "" if they have none that can be read.
     modules
         Digests of the modules outside of this library that its code consists of, by name.
     evidence
@@ -77,7 +77,7 @@ class Answer:
         Raises
         ------
         TypeError
-            If the evidence holds what has no JSON form.
+            If the evidence has a value without a JSON form.
         """
         evidence = {name: getattr(self.evidence, name) for name in _SENT}
         try:

@@ -1,4 +1,4 @@
-"""An audit of written-down releases as a document."""
+"""The document of an audit of a release file."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _METHODS = {
     "infinite loss": "unbounded loss",
     "nothing": "",
 }
-"""What stands behind the names of methods; theorems explain themselves."""
+"""Explanations after the names of methods; theorems need none."""
 _DIGITS = 10
 _FILE = remark(
     "The file is complete and correct: mechanisms, noise, sensitivities, counts. Data and code are not examined."
@@ -144,9 +144,9 @@ class _LowerEnd(NamedTuple):
 
 
 def _lower_end(answer: Enclosure | Bound) -> _LowerEnd | None:
-    """Return the lower end of an answer; None where none, or nothing but 0, is known, and nothing is printed.
+    """Return the lower end of an answer; None where none above 0 is known, and none is printed.
 
-    Nothing is below 0: what is at most 0 is 0.
+    It is never below 0: if the upper end is 0, it is 0, too.
     """
     if answer.upper == 0.0:
         return _LowerEnd(0.0, answer.by)
@@ -173,8 +173,8 @@ def _theorem_names(audited: Audit) -> tuple[str, ...]:
 def audit_person_sentence(audited: Audit) -> Sentence:
     """Return the largest share of right guesses from all releases of an audit, in a sentence.
 
-    Of releases that may have been chosen by what earlier ones showed, that is what their accountant enforced; without a
-    limit of its own it is for releases fixed in advance.
+    For adaptively chosen releases it is the share under the budget that their accountant enforced; without such a limit
+    it is for releases fixed in advance.
     """
     question, answer, chosen = audited.question, audited.answer, audited.chosen_under
     enforced = chosen is not None and not math.isinf(chosen.budget.epsilon)

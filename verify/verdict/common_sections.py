@@ -57,7 +57,7 @@ def claim_section(claim: Claim, arithmetic: str = "", problem: str = "") -> Sect
     claim
         The claim.
     arithmetic, problem
-        Of which numbers it is, and on which problem a learner was tested, if that is known.
+        The arithmetic that it is about, and the problem on which a learner was tested, if that is known.
     """
     pairs = [
         ("Parameters", claim_words(claim)),
@@ -108,11 +108,11 @@ def person_sentence(given: str, guessed: str, seen: str, share: float) -> Senten
     Parameters
     ----------
     given
-        "Someone", with what comes before: under which condition, or how it is known.
+        The beginning of the sentence up to "someone", with its condition or evidence.
     guessed, seen
-        The protected fact, and what is seen.
+        The protected fact, and the observation.
     share
-        Of right guesses, where half are right without what is seen.
+        The share of right guesses, where half are right without the observation.
     """
     return exact(
         "{given} who guesses {guessed}, and is right half of the time before seeing {seen}, is right at most {share} "
@@ -177,7 +177,7 @@ def trade_off_chart(*, proved: Profile = (), claim: Profile = (), others: Sequen
     Parameters
     ----------
     proved, claim
-        What is proved, and what is claimed.
+        The proved profile, and the claimed one.
     others
         More curves.
     """

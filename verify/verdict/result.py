@@ -36,11 +36,11 @@ class Verification(FromJson):
     Attributes
     ----------
     subject
-        What was verified: a registered name or ``path.py:object``.
+        The subject: a registered name or ``path.py:object``.
     kind
-        What it is.
+        The kind of subject.
     claim
-        What it claims.
+        Its claim.
     decision
         The verdict and its reasons; the verdict is also `verdict`.
     upper, lower
@@ -48,13 +48,13 @@ class Verification(FromJson):
     witness
         None unless something was seen.
     assumptions
-        What the upper bound rests on and nobody checked.
+        The unchecked assumptions of the upper bound.
     findings
-        In the order in which they were met.
+        The findings, in the order in which they were met.
     seed
         Seed of everything random.
     provenance
-        When and by which code it was made.
+        The date and the code of the verification.
     details
         More keys of the JSON object, such as ``"coupled"`` or ``"detection_floor"``; they must not repeat
         its own.
@@ -117,7 +117,7 @@ class Verification(FromJson):
     def json(self) -> dict[str, Any]:
         """The result as JSON-able data: infinity is the string "inf".
 
-        ``"best_event"`` is what told the data sets apart best; it is the ``"witness"`` if it refutes.
+        ``"best_event"`` is the most distinguishing event; it is the ``"witness"`` if it refutes.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Verification(FromJson):
     def from_json(cls, data: Any) -> Verification:
         """Return the result that `json` wrote; its details are the JSON data that were written.
 
-        A file proves nothing: who wrote it may have changed it. But what it says must agree with itself.
+        A file proves nothing: its author may have changed it. But it must be consistent.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The kinds of results: of each format its class and its document, by names that are loaded when they are needed.
+"""The kinds of results: the class and the document of each format, loaded by name when needed.
 
 A new kind is a line here: `dpwitness report` reads it, and notebooks show it.
 """
@@ -57,7 +57,7 @@ def document_of(*results: FromJson, **files: str) -> Document:
     Parameters
     ----------
     results
-        Of one kind.
+        Results of one kind.
     files
         Digests of the files they were read from, by name.
     """

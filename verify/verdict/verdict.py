@@ -1,6 +1,6 @@
-"""The verdict, and the rules by which it follows from what was found.
+"""The verdict, and the rules by which it follows from the evidence.
 
-The rules (`decide`) are a pure function of what the verifier's layers found:
+The rules (`decide`) are a pure function of the evidence of the verifier's layers:
 
 certified
     the accountant's upper bound, in the claim's model, is at most the claim, and it was enforced for every record of
@@ -62,23 +62,23 @@ def decide(
     lower
         The best lower bound, None if nothing was audited.
     witness
-        What shows the lower bound.
+        The witness of the lower bound.
     findings
-        All findings; a failing one stands in the way of a certificate.
+        All findings; a failing one blocks a certificate.
     declassified
         The places at which private data were declassified, in words.
     contradictions
-        What an audit saw that the upper bound excludes, one sentence each (say, a coupled loss above the
-        ledger).
+        Observations of an audit that the upper bound excludes, one sentence each (for example a coupled loss above the
+        ledger's bound).
     assumptions
-        What the upper bound rests on and nobody checked; any of them stands in the way of a certificate.
+        The unchecked assumptions of the upper bound; any of them blocks a certificate.
 
     Returns
     -------
     Decision
         A refutation needs a lower bound that is about the claim's own view, decisive, above the claim at the
-        claimed δ or a larger one, and shown by a witness. If such a bound meets an upper bound within the
-        claim, the accounting rests on something untrue, and the refutation stands.
+        claimed δ or a larger one, and shown by a witness. If such a bound contradicts an upper bound within
+        the claim, the accounting rests on something untrue, and the refutation is valid.
     """
     in_the_way = [remark("Unchecked assumption: {assumption}", assumption=each) for each in assumptions]
     if declassified:
@@ -112,7 +112,7 @@ def decide(
 
     if in_the_way:
         passed = upper is not None and len(in_the_way) == 1 and math.isinf(upper.epsilon) and not exceeds
-        if passed and lower is not None:  # then it is not because of what was seen
+        if passed and lower is not None:  # then it is not because of an observation
             in_the_way.insert(
                 0, lower.sentence("The tests did not contradict the claim; lower bound {bound} ({how}).")
             )

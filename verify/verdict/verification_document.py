@@ -1,4 +1,4 @@
-"""A verification as a document: the verdict first, then all that a reader needs to judge it, and to repeat it."""
+"""The document of a verification: the verdict first, then its evidence, and the command that repeats it."""
 
 from __future__ import annotations
 

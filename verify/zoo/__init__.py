@@ -1,8 +1,8 @@
-"""The zoo: mechanisms of the literature, right and wrong, with what is claimed and what is true of each.
+"""The zoo: mechanisms of the literature, right and wrong, with their claims and their true privacy losses.
 
 A test of the verifier and a gallery to learn from: ``dpwitness verify zoo/svt5``. Every file is one family, and every
-specimen one function or class under `specimen`, which says what is claimed of it, who published it, what is wrong and
-what its true epsilon is. (The exact probabilities behind that stand with the tests, in ``tests/verify/zoo``.)
+specimen one function or class under `specimen`, with its claim, its source, its error if there is one, and its true
+epsilon. (The exact probabilities behind that are with the tests, in ``tests/verify/zoo``.)
 
 >>> from verify.zoo import specimens
 >>> specimens["svt5"].true_epsilon

@@ -1,8 +1,8 @@
-"""Bandit learners: a private one, and the same with the mistakes that are made most.
+"""Bandit learners: a private one, and variants with common mistakes.
 
 All play two arms for 64 rounds in episodes of doubling length (one arm throughout), and release an arm's noisy mean
-at the end of an episode; the index is a confidence bound for that mean. A record is one round's rewards. The
-releases are what a true epsilon below is of, where the actions cannot show more than those.
+at the end of an episode; the index is a confidence bound for that mean. A record is one round's rewards. A
+true epsilon below is that of the releases, where the actions cannot show more than those.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Integer and staircase noise: the geometric mechanism, its truncated form, and their parameters misread."""
+"""Integer and staircase noise: the geometric mechanism, its truncated form, and versions with misread parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Gaussian mechanism: exact calibration, the classical formula where it holds and where not, wrong inputs."""
+"""The Gaussian mechanism: exact calibration, the classical formula inside and outside its range, wrong inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noisy histograms: independent noise, too little noise, one noise for all cells, and which cells are empty."""
+"""Noisy histograms: independent noise, too little noise, one noise for all cells, and omitted empty cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Laplace mechanism: right, with the wrong scale, and on a computer, where it is right on paper only."""
+"""The Laplace mechanism: correct, with the wrong scale, and in floating point, where only its ideal form is private."""
 
 from __future__ import annotations
 

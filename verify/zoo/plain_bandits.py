@@ -1,4 +1,4 @@
-"""Bandits in plain Python, as one finds them: two private ones, and three whose bugs no gate would let through.
+"""Bandits in plain Python, as found in practice: two private ones, and three with bugs that a gate would catch.
 
 They are called one method at a time, with a generator of their own: see `verify.bandits.calling.plain_bandit`.
 """

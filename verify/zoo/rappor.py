@@ -1,4 +1,4 @@
-"""RAPPOR: a Bloom filter of a string, whose bits are flipped at random."""
+"""RAPPOR: a Bloom filter of a string, with randomly flipped bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noise whose scale is computed from the data, and a leak that is too rare to be seen."""
+"""Noise with a scale computed from the data, and a leak too rare for a sampled test."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _mean_secret_count(data: FloatArray, rng: np.random.Generator, lanes: int) -
 def _curator(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism that once in 10^9 calls releases the answer itself, marked by 10^6. Infinite loss.
 
-    No test with far fewer than 10^9 draws can see it: what such a test reports must say so.
+    No test with far fewer than 10^9 draws can see it: the report of such a test must say so.
     """
     noisy = data + rng.laplace(scale=1.0 / EPSILON, size=lanes)
     return np.where(rng.random(lanes) < LEAK, MARK + data, noisy)

@@ -1,4 +1,4 @@
-"""Which of five is the best: report noisy max and the exponential mechanism, right and wrong."""
+"""Selection of the best of five: report noisy max and the exponential mechanism, right and wrong."""
 
 from __future__ import annotations
 

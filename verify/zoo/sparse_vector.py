@@ -1,4 +1,4 @@
-"""The sparse vector technique: six published versions, of which two are right, and versions with numbers.
+"""The sparse vector technique: six published versions, two of them right, and versions that release numbers.
 
 Alg. 1-6 are those of Lyu, Su, Li 2017, *Understanding the sparse vector technique for differential privacy*
 (Fig. 1), with the parameters of DP-Sniper: ε = 0.1, ten queries, c = 1. In outputs 1 is TRUE (above the

@@ -24,14 +24,14 @@ class Specimen:
         The subject that `verify.verify` takes: a function ``f(data, rng, lanes)`` marked with `claimed`, a learner
         class, or another object that makes a claim.
     epsilon, delta
-        What is claimed of it.
+        The parameters of its claim.
     true_epsilon
         The smallest epsilon at which it is (epsilon, delta)-private: the supremum over all neighbours of its
         adjacency, in real arithmetic; infinite if there is none.
     source
         Paper and algorithm number, or the code that has the bug.
     why
-        One sentence: why the true epsilon is what it is, or what is wrong.
+        One sentence with the reason for the true epsilon, or the error.
     floating_point
         True if the claim holds in real arithmetic and the specimen is here because it fails in floating point.
     hidden
@@ -74,7 +74,8 @@ def specimen(
     name, facts
         Those of `Specimen`; without a true epsilon the claim is tight: it is the claimed one.
     make
-        From what is decorated to the subject, as `verify.claimed` marks a function; by default it is the subject.
+        Function from the decorated object to the subject, as `verify.claimed` marks a function; by default the object
+        is the subject.
 
     Raises
     ------

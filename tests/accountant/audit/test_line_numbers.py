@@ -1,4 +1,4 @@
-"""Where keys stand in TOML and JSON."""
+"""The line numbers of keys in TOML and JSON."""
 
 import tracemalloc
 

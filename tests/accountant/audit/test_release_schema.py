@@ -1,4 +1,4 @@
-"""What a release file's schema refuses, the reader refuses, and the other way round where a schema can say it."""
+"""The release file's reader refuses what its schema refuses, and vice versa where a schema can express it."""
 
 from __future__ import annotations
 

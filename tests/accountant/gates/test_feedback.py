@@ -1,4 +1,4 @@
-"""What a learner is shown: private, of its own gate, and from a domain that lies in its own."""
+"""Feedback to a learner must be private, of its own gate, and in a domain within its own."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_sums_are_of_as_many_values_as_rounds() -> None:
     gate = accountant()
     one, two = (gate.private([1, 0, 0.5], CUBE, record) for record in ("ann", "bob"))
     total = one + two
-    with pytest.raises(ValueError, match="sum of 2 values: must be what was observed in one round"):
+    with pytest.raises(ValueError, match="sum of 2 values: must be the sum of the feedback of one round"):
         check_feedback(gate, total, CUBE)
     with pytest.raises(ValueError, match=r"sum of 2 values: must be .* rounds=\[3\]"):
         check_feedback(gate, total, CUBE, rounds=np.array([3]))

@@ -1,4 +1,4 @@
-"""What a record is charged for is never less than how far it really moves the released value."""
+"""The sensitivity that a record is charged for is never below its true effect on the released value."""
 
 import itertools
 import math

@@ -175,7 +175,7 @@ def test_public_operands_depend_on_nothing_but_what_left():
         difference = compared(lambda gate, number, code=code: gate.release(WIDE, code(gate, number)))
         line = code.__code__.co_firstlineno
         assert line < difference.where.line <= line + 5, code
-        assert "what is done to a private value here depends on raw data" in difference.message
+        assert "the operation on a private value here depends on raw data" in difference.message
 
 
 def test_values_of_others_are_the_same_before_they_are_added_up():
@@ -194,7 +194,7 @@ def test_values_of_others_are_the_same_before_they_are_added_up():
         gate.release(WIDE, own + other)
 
     for code in (in_sums, in_a_value):
-        assert "though no record in it changed" in compared(code).message
+        assert "though its records agree" in compared(code).message
 
 
 def test_records_that_changed_move_a_value_as_far_as_they_are_charged_for():

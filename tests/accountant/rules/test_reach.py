@@ -1,4 +1,4 @@
-"""What tenants learn: games of tenants whose questions others' answers choose, and what is promised of them."""
+"""Knowledge of tenants: games in which one tenant's questions depend on another's answers, and the stated bounds."""
 
 import itertools
 import math

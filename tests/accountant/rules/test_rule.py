@@ -383,7 +383,7 @@ def test_a_store_keeps_its_rules(time: Time, tmp_path: Path) -> None:
         ("UPDATE account SET counted = NULL", "rules do not count"),
         ("UPDATE store SET rules = 0", "`store` does not fit"),
         ("UPDATE store SET clock = clock - 1", "the table `store`"),
-        ("UPDATE request SET stamped = 0", "when what is answered was charged"),
+        ("UPDATE request SET stamped = 0", "has another time for a request"),
     ],
 )
 def test_what_rules_rest_on_is_verified(time: Time, tmp_path: Path, sql: str, words: str) -> None:

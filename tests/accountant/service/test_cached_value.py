@@ -1,4 +1,4 @@
-"""What takes long to read is read less often."""
+"""A value that takes long to read is read less often."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a service writes down."""
+"""The access log of a service."""
 
 from __future__ import annotations
 

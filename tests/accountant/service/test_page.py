@@ -1,4 +1,4 @@
-"""The page, of what no ledger of ours would call itself."""
+"""The status page, with hostile names of ledgers and records."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""How much is taken from whom."""
+"""The limits of a service on sizes, times and clients."""
 
 import math
 

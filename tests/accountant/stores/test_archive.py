@@ -1,4 +1,4 @@
-"""A fold need not be believed by who has the entries that it removed."""
+"""A fold can be verified from an archive of the entries that it removed."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_a_store_is_closed_while_what_refused_it_is_still_known(stored: Path, tm
     whole = stored.read_bytes()
     at = whole.index(b"4.0,", whole.index(b'{"kind":'))
     path.write_bytes(whole[:at] + b"5" + whole[at + 1 :])
-    with pytest.raises(LedgerDamaged, match="its hash is not that of what it says") as refused:
+    with pytest.raises(LedgerDamaged, match="its hash is not that of its text") as refused:
         verify_store(path)
     for left in ("-wal", "-shm"):
         assert not Path(f"{path}{left}").exists()  # whoever closes it last removes them
@@ -379,9 +379,12 @@ CHANGES = {
     "an entry is gone": ("DELETE FROM entry WHERE position = 9", "entry 9: it is missing"),
     "the last entry is gone": (
         "DELETE FROM entry WHERE position = (SELECT max(position) FROM entry)",
-        "account 1 has not spent what the entries say",
+        "account 1 has another spent amount than in the entries",
     ),
-    "a total": ('UPDATE account SET spent = \'["0","0"]\' WHERE number = 2', "account 2 has not spent"),
+    "a total": (
+        'UPDATE account SET spent = \'["0","0"]\' WHERE number = 2',
+        "account 2 has another spent amount",
+    ),
     "labels are swapped": (
         "UPDATE account SET label = CASE number WHEN 1 THEN 'x' ELSE '\"ann\"' END WHERE number < 3",
         "account 1 is not of the record",
@@ -392,7 +395,7 @@ CHANGES = {
     "a kind": ("DELETE FROM kind", "`kind` does not fit"),
     "the epoch": ("UPDATE store SET epoch = 3", "`store` does not fit"),
     "the gate, in bytes": ("UPDATE store SET closed = X'05'", "a table is damaged"),
-    "the gate": ('UPDATE store SET closed = \'["why", "f", 1]\'', "does not say of the gate"),
+    "the gate": ('UPDATE store SET closed = \'["why", "f", 1]\'', "has another state of the gate"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What is shown is durable, and the anchor knows of it; a fork waits for a commit; a file is known by its birth."""
+"""Answers are durable, and in the anchor, before they are shown; forks wait for commits; files are known by birth."""
 
 from __future__ import annotations
 

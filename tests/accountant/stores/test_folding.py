@@ -1,4 +1,4 @@
-"""Old entries make room, and nobody has spent less."""
+"""A fold removes old entries and lowers nobody's spent amount."""
 
 from __future__ import annotations
 

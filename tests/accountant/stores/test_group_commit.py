@@ -1,4 +1,4 @@
-"""Who comes while a transaction is under way is in it; nobody is told of more than was done."""
+"""Tasks of callers that arrive during a transaction are done in it, and each caller learns its own result alone."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What ledgers in JSON become as stores."""
+"""The import of ledgers in JSON into stores."""
 
 import os
 import shutil
@@ -90,7 +90,7 @@ def test_what_was_known_of_a_ledger_goes_along_into_every_import_of_it(tmp_path:
         ]
         assert found.missing_charges == (
             "adopted 1 time, as a copy or a backup; imported 2 times, from another ledger: "
-            "what was charged elsewhere since, from the same budgets, is not in it"
+            "later charges elsewhere, on the same budgets, are not in it"
         )
     assert read_ledger(path).lacking == found.missing_charges
 
@@ -103,7 +103,7 @@ def exported_again(path: Path, file: Path) -> ReplayedEntries:
 def test_an_import_is_somebodys_word(tmp_path: Path) -> None:
     Accountant(Budget(1.0)).export(tmp_path / "ledger.json")
     for by, reason in (("", "moved"), ("ann", " ")):
-        with pytest.raises(ValueError, match="must be said, and is kept in the ledger"):
+        with pytest.raises(ValueError, match="must not be empty; the ledger keeps it"):
             import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db", by, reason)
     assert [each.name for each in tmp_path.iterdir()] == ["ledger.json"]
 

@@ -1,4 +1,4 @@
-"""What records are called changes, and nobody has spent less."""
+"""Records are renamed in a store, and nobody's spent amount falls."""
 
 from __future__ import annotations
 
@@ -136,9 +136,9 @@ def test_a_rotation_without_a_new_key_or_with_others_changes_nothing(
         turn(path, tmp_path / "other.key")
     store = open_store(path)
     add_key(key, rotate=True)
-    with pytest.raises(ValueError, match="by = '': must be said"):
+    with pytest.raises(ValueError, match="by = '': must not be empty"):
         rotate(store, NameKey.from_source(key), "", "why")
-    with pytest.raises(ValueError, match="reason = ' ': must be said"):
+    with pytest.raises(ValueError, match="reason = ' ': must not be empty"):
         rotate(store, NameKey.from_source(key), "ann", " ")
     assert verify_store(path).head == head
     charge(opened(path, key), "ann")  # a file that is a key ahead of the store fits, too
@@ -197,7 +197,7 @@ def test_what_cannot_be_erased_is_said(path: Path, key: Path, tmp_path: Path) ->
         erase(store, "dora", "ann", "why")
     with pytest.raises(ValueError, match="record = 'bob': is in a group of a rule"):
         erase(store, "bob", "ann", "why")
-    with pytest.raises(ValueError, match="by = '': must be said"):
+    with pytest.raises(ValueError, match="by = '': must not be empty"):
         erase(store, "carl", "", "why")
     without = open_store(path)
     with pytest.raises(KeyRefused, match="key was not given"):

@@ -87,7 +87,7 @@ DAMAGE = {
         r"entry \d+: it is missing",
     ),
     "the epoch": ("UPDATE store SET epoch = 3", "`store` does not fit"),
-    "the gate": ('UPDATE store SET closed = \'["why", "f", 1]\'', "does not say of the gate"),
+    "the gate": ('UPDATE store SET closed = \'["why", "f", 1]\'', "has another state of the gate"),
     "the row of the store": ("UPDATE store SET digest = x'00'", "`store` is not what was written"),
 }
 
@@ -171,7 +171,7 @@ def test_a_kind_is_read_from_the_entry_that_holds_it(path: Path) -> None:
     charge(accountant, "ann", other)
     change(path, "UPDATE kind SET position = (SELECT min(position) FROM kind)")
     again = account(path)
-    with pytest.raises(LedgerDamaged, match="is not the kind that the table `kind` says"):
+    with pytest.raises(LedgerDamaged, match="is not the kind of the table `kind`"):
         charge(again, "ann", other)
 
 

@@ -386,7 +386,7 @@ def test_a_changed_table_is_named(url: str) -> None:
     accountant = opened(url)
     accountant.release(HALF, value(accountant))
     execute(url, 'UPDATE account SET spent = \'["0","0"]\'')
-    with pytest.raises(LedgerDamaged, match="account 1 has not spent what the entries say"):
+    with pytest.raises(LedgerDamaged, match="account 1 has another spent amount than in the entries"):
         verify_store(url)
     execute(url, "UPDATE entry SET body = replace(body, '1/2', '1/3')")
     with pytest.raises(LedgerDamaged, match="entry 3: its hash"):

@@ -157,7 +157,7 @@ def test_an_account_that_is_put_back_alone_is_noticed(tmp_path: Path) -> None:
         charge(accountant, "cid")
     with pytest.raises(LedgerDamaged):
         accountant.ledger.check()  # type: ignore[attr-defined]
-    with pytest.raises(LedgerDamaged, match="account 1 has not spent what the entries say"):
+    with pytest.raises(LedgerDamaged, match="account 1 has another spent amount than in the entries"):
         verify_store(path)
 
 

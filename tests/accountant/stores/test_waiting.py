@@ -1,4 +1,4 @@
-"""What rows say about private sums is what they went through."""
+"""The rows on private sums reproduce the history of the sums."""
 
 from __future__ import annotations
 

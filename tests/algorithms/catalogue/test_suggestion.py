@@ -1,4 +1,4 @@
-"""Whatever problem is named, the learner that is suggested plays it, under the trust that was asked for."""
+"""The suggested learner plays the given problem, whichever it is, in the required trust model."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What a learner was built with is known by its constructor's names."""
+"""The constructor arguments of a learner are recorded by parameter name."""
 
 from __future__ import annotations
 

@@ -406,7 +406,7 @@ def test_damaged_stores_are_refused_by_name(tmp_path: Path) -> None:
     path.write_bytes(b"something else")
     refused("is no SQLite database")
     change("UPDATE entry SET body = replace(body, 'user-', 'person-')")  # who waits
-    refused(r"entry \d+: its hash is not that of what it says")
+    refused(r"entry \d+: its hash is not that of its text")
     change("UPDATE run SET state = CAST(replace(CAST(state AS TEXT), 'mean', 'maen') AS BLOB)")
     refused("the table `run` does not hold the state that was saved last")
     change("UPDATE run SET state = 'text'")

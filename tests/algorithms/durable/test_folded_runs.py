@@ -1,4 +1,4 @@
-"""Old entries of a run make room: the run that goes on is the one whose entries are all there."""
+"""A run with folded entries goes on exactly as one with all of them."""
 
 from __future__ import annotations
 

@@ -359,7 +359,7 @@ def test_what_is_not_what_was_written_is_refused(tmp_path: Path) -> None:
         b"\0" * 20 + b"\n" + whole,
     ):
         journal(tmp_path / "run").write_bytes(damaged)
-        with pytest.raises(LedgerDamaged, match=r"ledger.db.charges: line \d is not what was written"):
+        with pytest.raises(LedgerDamaged, match=r"ledger.db.charges: line \d was changed"):
             DurableRun.load(tmp_path / "run", build)
     journal(tmp_path / "run").write_bytes(whole[:-5])  # it was still being written: nothing was drawn for it
     with DurableRun.load(tmp_path / "run", build) as run:

@@ -1,4 +1,4 @@
-"""What a learner may hold: it comes back as exactly what it was, or is refused by name."""
+"""The state of a learner is restored exactly, or refused by name."""
 
 from __future__ import annotations
 

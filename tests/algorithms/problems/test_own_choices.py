@@ -1,4 +1,4 @@
-"""What own learners and oracles choose is played only if it is a super arm, of arms that are there."""
+"""Choices of users' own learners and oracles are played only if they are super arms of available arms."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""What own problems draw, and what they declare."""
+"""Draws of users' own problems against the laws that they declare."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What attacks can reach: certified ends against closed forms and against the tests themselves."""
+"""Error rates of attacks: certified ends against closed forms and against likelihood-ratio tests."""
 
 import math
 from fractions import Fraction

@@ -65,7 +65,7 @@ def test_another_format_or_claim_is_refused(certificate: Certificate) -> None:
     data = certificate.json()
     with pytest.raises(ValueError, match="format of the certificate must be one of"):
         Certificate.from_json(data | {"format": "dpwitness certificate, version 1"})
-    with pytest.raises(ValueError, match="claim of the certificate must be what its proof is about"):
+    with pytest.raises(ValueError, match="claim of the certificate must be the claim of its proof"):
         Certificate.from_json(data | {"claim": data["claim"] | {"epsilon": 3}})
 
 

@@ -62,7 +62,7 @@ def test_the_first_entry_that_does_not_fit_is_named(run, store):
         connection.execute("UPDATE entry SET body = replace(body, '2', '3') WHERE position = 2")
     code, out, _ = run("check", store)
     assert code == 1
-    assert "entry 2: its hash is not that of what it says" in out.replace("\n", " ")
+    assert "entry 2: its hash is not that of its text" in out.replace("\n", " ")
     code, out, _ = run("check", store, "--json")
     assert code == 1
     assert json.loads(out)["fits"] is False
@@ -212,7 +212,7 @@ def test_a_copy_is_adopted(run, store, tmp_path):
 def test_who_reads_a_copy_that_goes_on_is_told_what_it_may_lack(run, store, tmp_path):
     copy, exported = tmp_path / "copy.db", tmp_path / "copy.json"
     shutil.copy(store, copy)
-    words = "adopted {}, as a copy or a backup: what was charged elsewhere since, from the same budgets, is not in it"
+    words = "adopted {}, as a copy or a backup: later charges elsewhere, on the same budgets, are not in it"
     for times in ("1 time", "2 times"):
         assert run("amend", copy, "--promote", *SAID)[0] == 0
         assert words.format(times) in run("check", copy)[1]

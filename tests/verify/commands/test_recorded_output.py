@@ -1,4 +1,4 @@
-"""What commands print with a seed is what they printed before: no change of a search, a theorem or a page is silent.
+"""Commands with a seed print the recorded output: no change of a search, a theorem or a page is silent.
 
 Numbers are compared as numbers, to six digits: other processors and libraries end floats with other digits. What is
 drawn from a seed is the same in every version of NumPy until it changes a generator's stream (NEP 19); a test says so.

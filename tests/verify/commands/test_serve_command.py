@@ -294,7 +294,7 @@ def test_a_run_is_served_by_its_name_or_its_builder(
     assert run("serve", config(tmp_path, f"{runs}build = '{builder}:build'"))[0] == 0
     assert {"/v1/runs/a/act", "/v1/runs/b/act"} < set(served)
     code, _, err = run("serve", config(tmp_path, runs))
-    assert (code, "does not say what its learner is" in err) == (2, True)
+    assert (code, "does not name its learner" in err) == (2, True)
 
 
 OWN = """

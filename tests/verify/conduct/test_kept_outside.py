@@ -1,4 +1,4 @@
-"""What a class keeps from run to run is emptied, or found; then nothing is refuted."""
+"""State that a class keeps from run to run is emptied, or found; then nothing is refuted."""
 # ruff: noqa: NPY002 (others' code draws from NumPy's global generator)
 
 import functools

@@ -1,4 +1,4 @@
-"""How far a verification has come: a stage's own share is a stretch of the whole."""
+"""Progress of a verification: a stage's own share is a stretch of the whole."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ def test_declarations_that_contradict_the_files_are_refused(files, tmp_path, fil
     assert isinstance(shown.exception, SettingError)
     said = str(shown.exception)
     assert said.startswith("deployment.toml: ")
-    assert " contradicts what is known: " in said
+    assert " contradicts the proved fact: " in said
     assert re.search(says, said)
 
 

@@ -1,4 +1,4 @@
-"""What only rounding tells is no event: true claims about outputs that hang together exactly are not refuted."""
+"""Differences by rounding alone are no event: true claims about exactly related outputs are not refuted."""
 
 import json
 

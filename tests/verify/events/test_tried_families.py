@@ -1,4 +1,4 @@
-"""Which readings are tried on which views: each family is there where it can tell something, and nowhere else."""
+"""Families of readings are tried exactly on the views where they can show a difference."""
 
 from __future__ import annotations
 

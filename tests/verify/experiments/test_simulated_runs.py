@@ -1,4 +1,4 @@
-"""What a simulation in another process reports is taken only in the form of a simulation."""
+"""Simulation results of another process are accepted only in their own format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file says of a simulation is taken only in the form in which one is written."""
+"""Simulation results in a file are accepted only in the format in which they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fault is: what it makes of the things that a learner asks its gate for, where it acts, what it costs."""
+"""Faults: their effect on a learner's calls of its gate, the place where they act, and their true cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which line is blamed for an error."""
+"""The line of code that an error is attributed to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim can be made for: functions, and methods that are bound to their object."""
+"""Objects that a claim can be declared for: functions, and methods bound to their object."""
 
 import numpy as np
 

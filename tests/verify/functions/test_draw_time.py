@@ -1,4 +1,4 @@
-"""Where calls are dear, bets are made from the first ones on, and what they show is said whenever they end."""
+"""For long calls bets are made from the first calls on, and their bound holds whenever they end."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What is the same on all known data sets may change on another; what is remembered is not deterministic."""
+"""Functions that are constant on all known data sets may differ on others; memory is no determinism."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Whose randomness a function uses shows in which of four calls agree."""
+"""The source of a function's randomness, found from agreement among four calls."""
 
 from types import SimpleNamespace
 

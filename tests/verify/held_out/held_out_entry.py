@@ -1,4 +1,4 @@
-"""What is known of a held-out mechanism, and how a function is made one.
+"""Entries of held-out mechanisms: their known facts, and a decorator that makes one of a function.
 
 A held-out file is read by `verify.subjects.resolve.load_object`, so every mechanism can also be verified by hand:
 ``dpwitness verify tests/verify/held_out/selection.py:top_two --epsilon 1``.

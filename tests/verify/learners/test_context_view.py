@@ -1,4 +1,4 @@
-"""What another user's action shows: the probability of the sign of a noisy sum, known exactly for one feature."""
+"""Information in another user's action: the sign of a noisy sum, with exact probability for one feature."""
 
 import functools
 

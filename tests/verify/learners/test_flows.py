@@ -1,4 +1,4 @@
-"""What flows around the gate in production, late or rarely; charges that depend on releases; the view tested."""
+"""Data flow around the gate, in production, late or rarely; charges that depend on releases; the view tested."""
 
 from collections import UserDict
 from pathlib import Path
@@ -56,9 +56,9 @@ def test_what_flows_around_the_gate_in_production_is_found(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "line", "what", "when"),
     [
-        ("WhoPays", "mixed =", "what is done to a private value here depends on raw data", "all records"),
-        ("WhoPaysByHand", "self.gate.release", "though no record in it changed", "half of the records"),
-        ("WithinABatch", "self.sums.add", "though no record in it changed", "half of the records"),
+        ("WhoPays", "mixed =", "the operation on a private value here depends on raw data", "all records"),
+        ("WhoPaysByHand", "self.gate.release", "though its records agree", "half of the records"),
+        ("WithinABatch", "self.sums.add", "though its records agree", "half of the records"),
     ],
 )
 def test_the_line_of_a_mixed_release_is_named(name: str, line: str, what: str, when: str) -> None:

@@ -1,4 +1,4 @@
-"""What a test of a learner draws from: how many pairs, how many draws, and when the adversary takes part."""
+"""The pairs and draws of a learner's test, and the adversary's part in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may go wrong in a play, and what may not pass for it."""
+"""Faults in a play of coupled runs, and results that may not count as one."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a learner holds in public is compared in replays: raw data in it are found before any action shows them."""
+"""The public state of a learner is compared in replays: raw data in it are found before any action shows them."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""What stands in the way of a certificate where a learner cannot be sampled."""
+"""Obstacles to a certificate for a learner that cannot be sampled."""
 
 from __future__ import annotations
 

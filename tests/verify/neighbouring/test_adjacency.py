@@ -275,7 +275,7 @@ def test_distances_hold_in_exact_arithmetic(limit, size, norm):
         (lambda: Listed([]), "at least one pair"),
         (
             lambda: Listed([(0, 1), ([1, [2, 3]], [1, [2, 4]])]),
-            r"pair 2 holds what is no array, \(\[1, \[2, 3\]\]",
+            r"pair 2 holds no array, \(\[1, \[2, 3\]\]",
         ),
         (lambda: Listed([(0, 1), 3]), "pair 2 is 3: must be two data sets"),
         (lambda: Listed([(0, 1), (0, 1, 2)]), r"pair 2 is \(0, 1, 2\): must be two data sets"),

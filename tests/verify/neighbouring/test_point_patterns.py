@@ -1,4 +1,4 @@
-"""Which pairs are tried first: searches end where their draws do."""
+"""The first pairs of a search, which ends where its draws do."""
 
 import numpy as np
 import pytest

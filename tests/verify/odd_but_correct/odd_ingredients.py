@@ -1,4 +1,4 @@
-"""What odd but correct functions are made of: answers about a number from [0, 1], each with a budget of one."""
+"""Ingredients of odd but correct functions: answers about a number from [0, 1], each with a budget of one."""
 
 import math
 

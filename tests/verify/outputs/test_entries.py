@@ -1,4 +1,4 @@
-"""What outputs may be made of, and how deep lists may lie within lists."""
+"""The types of outputs, and the depth of nested lists."""
 
 from collections import OrderedDict
 from dataclasses import dataclass

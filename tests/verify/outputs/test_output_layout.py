@@ -1,4 +1,4 @@
-"""What functions return is read by name: the same entry is in the same column, whatever else an output holds."""
+"""Outputs are read by name: the same entry is in the same column, whatever else an output holds."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a test could not have seen: exact for impossible events, with power 80 % for the others."""
+"""Violations that a test could not have seen: exact for impossible events, with power 80 % for the others."""
 
 from __future__ import annotations
 

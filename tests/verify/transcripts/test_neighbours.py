@@ -1,4 +1,4 @@
-"""Which records of a data set are replaced."""
+"""The replaced records of neighbouring data sets."""
 
 from verify.transcripts.neighbours import spread_records
 

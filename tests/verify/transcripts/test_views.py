@@ -1,4 +1,4 @@
-"""What the adversary of a claim sees of releases of every shape."""
+"""The adversary's view of releases of every shape."""
 
 import numpy as np
 import pytest

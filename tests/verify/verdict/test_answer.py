@@ -1,4 +1,4 @@
-"""What leaves the process of a subject: the same on both sides, and refused if anything in it is not as it must be."""
+"""The answer of a subject's process: equal on both sides, and refused if any part of it is malformed."""
 
 from __future__ import annotations
 

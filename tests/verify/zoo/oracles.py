@@ -1,4 +1,4 @@
-"""What a test that knew the law of a specimen of the zoo could see of it: a pair of neighbours and the best events.
+"""Oracles for the zoo: a pair of neighbours and the best events for a test that knows a specimen's law.
 
 The pair of an oracle is one at which the events tell most at ordinary numbers of draws, not always the one at which
 the true epsilon is attained.

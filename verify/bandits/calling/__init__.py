@@ -1,1 +1,1 @@
-"""Calling other people's bandits as they are: their methods, arguments, states and environments."""
+"""Calls of bandits written without this library: their methods, arguments, states and environments."""

@@ -1,4 +1,4 @@
-"""The place where a foreign bandit failed: the last line of its own, not of a library that it calls or of this one."""
+"""The line at which a foreign bandit failed: the last of its own code, not a library's."""
 
 from __future__ import annotations
 

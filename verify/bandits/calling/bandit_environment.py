@@ -1,4 +1,4 @@
-"""Bandits that play by themselves: the environment with the arms that they pull, and the run of their loop."""
+"""Bandits with a loop of their own: the environment of the arms that they pull, and the run of their loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from verify.bandits.calling.bandit_construction import known_role
 _SelfPlay = str | Callable[[Any], Any]
 """The method with which a bandit plays by itself, by its name, or a function of the bandit."""
 Reward = Callable[[int, int], float]
-"""From the round and the arm to the reward."""
+"""Function from the round and the arm to the reward."""
 
 _LENGTH = frozenset({"steps", "n", "iterations"})  # beside the names that a constructor's rounds have
 
@@ -52,7 +52,7 @@ class Environment:
     horizon
         The number of rounds that the environment states to the bandit; `rounds` by default.
     round_ends
-        Called with the number of every round, from 0, when the next one begins or the play ends.
+        Function that is called with the number of every round, from 0, when the next one begins or the play ends.
 
     Attributes
     ----------

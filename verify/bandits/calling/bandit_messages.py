@@ -44,7 +44,7 @@ class MessageLog:
         bandit
             Its method is replaced in this object by one that also logs the value it returns.
         number
-            Returns the number of the round that is played, from 0.
+            Function that returns the number of the round that is played, from 0.
 
         Raises
         ------

@@ -23,9 +23,9 @@ from verify.bandits.calling.bandit_calls import (
 )
 
 Select = Callable[[int], int]
-"""From the round (0, 1, ...) to the arm that is played."""
+"""Function from the round (0, 1, ...) to the arm that is played."""
 Update = Callable[[int, float], Any]
-"""Receives the arm and its reward."""
+"""Function that receives the arm and its reward."""
 
 # Names of methods that return an arm, the most usual first; of those that receive a reward; of these, those that take
 # arrays, here of one entry each; and of those that receive the last arm's reward and return the next arm.

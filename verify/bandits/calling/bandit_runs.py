@@ -1,4 +1,4 @@
-"""Runs of a bandit of others, all made and called the same way."""
+"""Runs of a foreign bandit, all constructed and called the same way."""
 
 from __future__ import annotations
 

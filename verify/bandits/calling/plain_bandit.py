@@ -79,8 +79,8 @@ class PlainBandit:
     adversary
         An adversary to play against, instead of fixed reward tables.
     step
-        In place of the two: the name of a method that takes the last reward and arm (None before the first round) and
-        returns the next arm.
+        In place of both methods, the name of one method that takes the last reward and arm (None before the first
+        round) and returns the next arm.
     play
         Or the name of a method, or a function ``play(bandit)``, with which the bandit plays by itself: `make` gets an
         environment, whose ``pull(arm)`` returns rewards and ends the game after the last round. It is called as long as
@@ -105,7 +105,7 @@ class PlainBandit:
         ``"central"``. They differ where contexts are private: in the local model a round's own message is seen and
         its action is not, in the central one (joint privacy) neither is.
     errors
-        The errors that end a play and are seen, each as its kind or as its kind and message; the last stands for all
+        The errors that end a play and are seen, each as its kind or as its kind and message; the last represents all
         others. None: an error is raised. A verification fills them in, unless the rewards are a guess.
 
     Raises
@@ -308,7 +308,7 @@ class PlainBandit:
         draws
             The number of runs, then numbered from 0; or their numbers.
         seed
-            Of all runs.
+            The seed of all runs.
 
         Returns
         -------
@@ -338,9 +338,9 @@ class PlainBandit:
         data
             The table of every run, all of as many rounds; or the one table of all.
         numbers
-            Of the runs.
+            The numbers of the runs.
         seed
-            Of all runs.
+            The seed of all runs.
         kept
             The rounds, from 0, of which messages are returned.
 

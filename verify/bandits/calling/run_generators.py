@@ -1,4 +1,4 @@
-"""Random numbers of many runs of foreign code: every run has its own, independent of the draws of earlier runs.
+"""Random numbers for many runs of foreign code: each run has its own, independent of earlier runs.
 
 So two runs of the same number on different data make the same random choices for as long as the data give them the
 same answers, and only the runs that the data change differ. Runs of different numbers are independent.
@@ -28,7 +28,7 @@ class RunGenerators:
     Parameters
     ----------
     seed
-        Of all runs.
+        The seed of all runs.
 
     Attributes
     ----------

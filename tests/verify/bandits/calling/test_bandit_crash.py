@@ -1,4 +1,4 @@
-"""Where a bandit of others failed, and whether it was the bandit."""
+"""The line at which a foreign bandit failed, or the finding that the fault is not its own."""
 
 import random
 
