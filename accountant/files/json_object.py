@@ -103,6 +103,13 @@ class JsonObject:
             checked_text(name, key): checked_text(value, key) for name, value in self.mapping(key).items()
         }
 
+    def number_mapping(self, key: str) -> dict[str, float]:
+        """Take an object of numbers; infinity is the string "inf"."""
+        return {
+            checked_text(name, key): self._parse_number(name, each)
+            for name, each in self.mapping(key).items()
+        }
+
     def end(self) -> None:
         """Refuse remaining keys: they are unknown."""
         if self._left:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from accountant.files.json_form import json_able, json_fields, read_fields
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.proofs.proof_document import FORMAT
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms.parameters import ParameterError
 from verify.document.html_page import fragment
-from verify.findings.json_form import json_able, read_fields
 from verify.findings.sentences import Sentence
 from verify.options import Options, each_option
 from verify.proof_checker import claim_as_data
@@ -127,17 +127,8 @@ class Certificate(FromJson):
 
     def json(self) -> dict[str, Any]:
         """Return the certificate as JSON data: the proof, and beside it, as ``tested``, everything else."""
-        tested = {
-            "subject": self.subject,
-            "kind": self.kind,
-            "claim": self.claim,
-            "reasons": self.reasons,
-            "options": self.options,
-            "repeat": self.repeat,
-            "flows": self.flows,
-            **self.provenance.json(),
-        }
-        return {**self.proof, "tested": _without_floats(json_able(tested))}
+        tested = json_fields(self, (*_OWN, "options"))
+        return {**self.proof, "tested": _without_floats(tested)}
 
     @classmethod
     def from_json(cls, data: Any) -> Certificate:

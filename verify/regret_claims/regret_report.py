@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from accountant.files.json_form import json_able, reader_of
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance, made_now
 from mechanisms import Neighbouring
 from mechanisms.printed_numbers import at_least, at_most, nearest
 from verify.document.html_page import fragment
-from verify.findings.json_form import json_able, reader_of
 from verify.findings.sentences import Sentence, confident, exact, remark
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
+from accountant.files.json_form import check_derived, json_able, json_fields, read_fields
 from accountant.files.json_object import FromJson, JsonError, JsonObject, checked_text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
@@ -17,7 +18,6 @@ from mechanisms.printed_numbers import at_least, at_most
 from verify.document.html_page import fragment
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
-from verify.findings.json_form import json_able, read_fields, reader_of
 from verify.findings.printable import printable
 from verify.findings.sentences import read_sentence
 from verify.verdict.answer import SubjectKind
@@ -59,6 +59,9 @@ class Verification(FromJson):
         More keys of the JSON object, such as ``"coupled"`` or ``"detection_floor"``; they must not repeat
         its own.
     """
+
+    KEYS: ClassVar = {"witness": "best_event", "refuting_witness": "witness"}
+    DERIVED: ClassVar = ("refuting_witness",)
 
     subject: str
     kind: SubjectKind
@@ -114,6 +117,11 @@ class Verification(FromJson):
             f"neighbours: {self.claim.neighbours}>"
         )
 
+    @property
+    def refuting_witness(self) -> Witness | None:
+        """The witness of a refutation; None beside any other verdict."""
+        return self.witness if self.verdict == "refuted" else None
+
     def json(self) -> dict[str, Any]:
         """The result as JSON-able data: infinity is the string "inf".
 
@@ -124,26 +132,11 @@ class Verification(FromJson):
         ParameterError
             If a number is NaN, or a key of `details` is taken.
         """
-        result: dict[str, Any] = {
-            "subject": self.subject,
-            "claim": self.claim,
-            "verdict": self.verdict,
-            "reasons": self.decision.reasons,
-            "upper": self.upper,
-            "lower": self.lower,
-            "witness": self.witness if self.verdict == "refuted" else None,
-            "findings": self.findings,
-            "assumptions": self.assumptions,
-            "seed": self.seed,
-            **self.provenance.json(),
-            "kind": self.kind,
-            "format": FORMAT,
-            "best_event": self.witness,
-        }
+        stated = (*_OWN[:5], *self.DERIVED, *_OWN[5:])
+        result = {**json_fields(self, stated), "format": FORMAT}
         if taken := result.keys() & self.details.keys():
             raise ParameterError(f"details must not repeat the result's own keys, got {sorted(taken)}")
-        plain: dict[str, Any] = json_able({**result, **self.details})
-        return plain
+        return {**result, **json_able(self.details)}
 
     @classmethod
     def from_json(cls, data: Any) -> Verification:
@@ -159,20 +152,23 @@ class Verification(FromJson):
         """
         read = JsonObject(data, "the result")
         read.one_of("format", [FORMAT])
-        decision = Decision(**read_fields(read, Decision, ("verdict", "reasons")))
-        refuting = read.optional("witness", reader_of(Witness))
-        best_event = read.optional("best_event", reader_of(Witness))
         own = read_fields(read, cls, _OWN)
-        result = cls(decision=decision, witness=best_event, **own, details=read.pop_remaining())
-        _check_verdict(result, refuting)
+        result = cls(**own)
+        _check_verdict(result)
+        check_derived(read, result)
+        result = replace(result, details=read.pop_remaining())
         _check_shown(result.details)
         return result
 
 
-_OWN = ("subject", "kind", "claim", "upper", "lower", "findings", "seed", "provenance", "assumptions")
+_OWN = (
+    *("subject", "claim", "decision", "upper", "lower"),
+    *("findings", "assumptions", "seed", "provenance", "kind", "witness"),
+)
+"""The fields that JSON has as they are, in its order: what is derived stands between the two lines."""
 
 
-def _check_verdict(result: Verification, refuting: Witness | None) -> None:
+def _check_verdict(result: Verification) -> None:
     """Refuse a verdict that contradicts the bounds, findings and witness beside it.
 
     Declassified data and contradictions by audits are among the reasons alone: a result may be unproven though the rest
@@ -188,8 +184,6 @@ def _check_verdict(result: Verification, refuting: Witness | None) -> None:
     ).verdict
     if result.verdict != follows and (result.verdict, follows) != ("unproven", "certified"):
         raise JsonError(f"verdict is {result.verdict!r}, and what stands beside it makes it {follows!r}")
-    if refuting != (result.witness if result.verdict == "refuted" else None):
-        raise JsonError("witness must be the best_event where the verdict is 'refuted', and null elsewhere")
 
 
 def _check_shown(details: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from algorithms.claim import Claim
 from mechanisms import Assumption
@@ -35,6 +35,8 @@ EXIT_CODES: Mapping[Verdict, int] = {"certified": GOOD, "refuted": BAD, "unprove
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A verdict and why, the deciding reason first."""
+
+    BESIDE: ClassVar = True  # in JSON
 
     verdict: Verdict
     reasons: tuple[Sentence, ...]

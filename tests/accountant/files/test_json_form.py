@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 import numpy as np
 import pytest
 
+from accountant.files.json_form import json_able, reader_of
 from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance
-from verify.findings.json_form import json_able, reader_of
 from verify.findings.sentences import Basis, Sentence, exact
 
 
