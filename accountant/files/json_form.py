@@ -113,8 +113,8 @@ def json_fields(value: Any, names: Iterable[str]) -> dict[str, Any]:
 
 def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
     """Return the function that reads a data class from the JSON object that `json_able` makes of it."""
-    if hasattr(kind, "from_fields"):
-        own: Callable[[JsonObject], _Written] = kind.from_fields
+    own: Callable[[JsonObject], _Written] | None = getattr(kind, "from_fields", None)
+    if own is not None:
         return own
     names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
 
