@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import BasicComposition, NumberLimits
-from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.failures import DeclaredFailures
 from accountant.filters.spend import Spend
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from mechanisms import Mechanism, Sensitivity
@@ -72,11 +72,8 @@ class AdvancedComposition(DeclaredFailures):
             return found
         return Cost(total if found.epsilon is None else min(total, found.epsilon), found.delta)
 
-    def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
-        if limits_nothing(budget):
-            return None, None, self.failure_limit(budget)
-        squares = _squares_limit(budget.epsilon, self.split(budget.delta).losses)
-        return Fraction(budget.epsilon), squares, self.failure_limit(budget)
+    def _loss_limits(self, epsilon: float, losses: Fraction) -> tuple[Fraction, Fraction]:
+        return Fraction(epsilon), _squares_limit(epsilon, losses)
 
     def _rank(self, spent: Spend) -> tuple[Any, ...]:
         """Order totals by Σ ε², then Σ ε, then Σ δ."""

@@ -119,8 +119,16 @@ class DeclaredFailures(abc.ABC):
         return self.amount(tuple(Fraction(0) if name == "delta" else None for name in self._names))
 
     @abc.abstractmethod
+    def _loss_limits(self, epsilon: float, losses: Fraction) -> NumberLimits:
+        """Return the limit of each number but δ by itself, for a finite ε at the part of δ for losses."""
+
     def _limits(self, budget: Budget) -> NumberLimits:
         """Return the limit of each number by itself."""
+        failed: NumberLimits = (self.failure_limit(budget),)
+        limits: NumberLimits = (None,) * (len(self._names) - 1)
+        if not limits_nothing(budget):
+            limits = self._loss_limits(budget.epsilon, self.split(budget.delta).losses)
+        return (*failed, *limits) if self._names[0] == "delta" else (*limits, *failed)
 
     @abc.abstractmethod
     def _epsilon(self, spent: Spend, losses: Fraction) -> float:

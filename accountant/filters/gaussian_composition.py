@@ -73,12 +73,8 @@ class GaussianComposition(DeclaredFailures):
         mu = square_root_up(square)
         return math.inf if math.isinf(mu) else GaussianProfile(mu).epsilon(share)
 
-    def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
-        if limits_nothing(budget):
-            return None, self.failure_limit(budget)
-        return _square_limit(budget.epsilon, down(self.split(budget.delta).losses)), self.failure_limit(
-            budget
-        )
+    def _loss_limits(self, epsilon: float, losses: Fraction) -> tuple[Fraction]:
+        return (_square_limit(epsilon, down(losses)),)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
