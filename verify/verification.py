@@ -395,16 +395,7 @@ def _claim(found: Subject, options: Options) -> Claim:
 def _conclude(answer: Answer, subject: object) -> Verification:
     """Return the verdict on an answer, always in the calling process: it is decided nowhere else."""
     claim, evidence = answer.claim, answer.evidence
-    decision = decide(
-        claim,
-        upper=evidence.upper,
-        lower=evidence.lower,
-        witness=evidence.witness,
-        findings=evidence.findings,
-        declassified=evidence.declassified,
-        contradictions=evidence.contradictions,
-        assumptions=evidence.assumptions,
-    )
+    decision = decide(claim, evidence)
     if decision.verdict == "certified" and (why := why_unproved(evidence.details.get("proof"), claim)):
         decision = Decision("unproven", (remark("No proof that the checker accepts: {why}", why=why),))
     if decision.verdict == "certified" and answer.kind is SubjectKind.LEARNER:

@@ -20,6 +20,7 @@ from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
 from verify.findings.printable import printable
 from verify.findings.sentences import read_sentence
+from verify.sampling.evidence import Evidence
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result_kinds import document_of
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, claim_words, decide
@@ -174,14 +175,14 @@ def _check_verdict(result: Verification) -> None:
     Declassified data and contradictions by audits are among the reasons alone: a result may be unproven though the rest
     would certify it.
     """
-    follows = decide(
-        result.claim,
-        upper=result.upper,
+    found = Evidence(
+        result.upper,
         lower=result.lower,
         witness=result.witness,
-        findings=result.findings,
-        assumptions=result.assumptions,
-    ).verdict
+        findings=list(result.findings),
+        assumptions=list(result.assumptions),
+    )
+    follows = decide(result.claim, found).verdict
     if result.verdict != follows and (result.verdict, follows) != ("unproven", "certified"):
         raise JsonError(f"verdict is {result.verdict!r}, and what stands beside it makes it {follows!r}")
 
