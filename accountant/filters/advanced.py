@@ -13,7 +13,7 @@ from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import BasicComposition, NumberLimits
 from accountant.filters.failures import DeclaredFailures
 from accountant.filters.spend import Spend
-from accountant.filters.zero_concentrated import ZeroConcentratedComposition
+from accountant.filters.zero_concentrated import odometer_of_rho
 from mechanisms import Mechanism, Sensitivity
 from mechanisms.rounding import up
 
@@ -86,10 +86,7 @@ class AdvancedComposition(DeclaredFailures):
         The smaller of Σ ε and the zCDP odometer at ρ = Σ ε²/2.
         """
         total, squares, failed = spent.values
-        assert failed is not None
-        concentrated = ZeroConcentratedComposition(failures=self.failures)
-        rho = None if squares is None else squares / 2
-        by_lines = concentrated.odometer(concentrated.amount((rho, failed)), delta)
+        by_lines = odometer_of_rho(self, None if squares is None else squares / 2, failed, delta)
         if total is None or by_lines.epsilon is None:
             return by_lines
         return Cost(min(total, by_lines.epsilon), Fraction(delta))

@@ -11,7 +11,7 @@ from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import UnsupportedCharge, implied_epsilon
 from accountant.filters.failures import DeclaredFailures, limits_nothing
 from accountant.filters.spend import Spend
-from accountant.filters.zero_concentrated import ZeroConcentratedComposition
+from accountant.filters.zero_concentrated import odometer_of_rho
 from mechanisms import GaussianProfile, Mechanism, Sensitivity
 from mechanisms.gaussian import largest_mu
 from mechanisms.losses.conversions import pure_to_gaussian
@@ -81,10 +81,8 @@ class GaussianComposition(DeclaredFailures):
 
         μ-GDP implies μ²/2-zCDP (Dong, Roth & Su 2022, Cor. B.6), so the zCDP odometer applies.
         """
-        concentrated = ZeroConcentratedComposition(failures=self.failures)
         square, failed = spent.values
-        rho = None if square is None else square / 2
-        return concentrated.odometer(concentrated.amount((rho, failed)), delta)
+        return odometer_of_rho(self, None if square is None else square / 2, failed, delta)
 
     def promise(self, budget: Budget, delta: float) -> Bound:
         """Return epsilon at any delta above that for failures: but for those a run within the budget is μ-GDP."""

@@ -97,6 +97,14 @@ class ZeroConcentratedComposition(DeclaredFailures):
         return Cost(None if math.isinf(most) else Fraction(most), Fraction(delta))
 
 
+def odometer_of_rho(
+    theorem: DeclaredFailures, rho: Fraction | None, failed: Fraction | None, delta: float
+) -> Cost:
+    """Return the zCDP odometer's answer for a total of another theorem, with that one's share for failures."""
+    concentrated = ZeroConcentratedComposition(failures=theorem.failures)
+    return concentrated.odometer(concentrated.amount((rho, failed)), delta)
+
+
 @functools.lru_cache(maxsize=4096)
 def _rho_limit(epsilon: float, delta: Fraction) -> Fraction:
     """Return the largest rho that implies (epsilon, delta)-DP, rounded down.
