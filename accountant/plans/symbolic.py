@@ -25,27 +25,11 @@ from typing import Any, ClassVar, Literal
 
 from accountant.plans.formulas import check_declared, formula, value_at
 from accountant.plans.plan import Plan, PlanStep
-from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
+from accountant.plans.values import SymbolDomain
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 from mechanisms.parameters import ParameterError
 from mechanisms.rounding import down, square_root_up, up
 from mechanisms.sensitivity import UNIT
-
-__all__ = [
-    "CounterexampleFound",
-    "DeclassifiedStep",
-    "IntegerRange",
-    "NumericClaim",
-    "RealAbove",
-    "SymbolDomain",
-    "SymbolicCalibrated",
-    "SymbolicGaussian",
-    "SymbolicLaplace",
-    "SymbolicPlan",
-    "SymbolicResponse",
-    "SymbolicStep",
-    "find_counterexample",
-]
 
 
 class _Release:
