@@ -105,10 +105,8 @@ class JsonObject:
 
     def number_mapping(self, key: str) -> dict[str, float]:
         """Take an object of numbers; infinity is the string "inf"."""
-        return {
-            checked_text(name, key): self._parse_number(name, each)
-            for name, each in self.mapping(key).items()
-        }
+        numbers = JsonObject(self.pop(key), key)
+        return {checked_text(name, key): numbers.real_number(name) for name in list(numbers._left)}
 
     def end(self) -> None:
         """Refuse remaining keys: they are unknown."""

@@ -9,20 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from accountant.files.json_form import check_derived, json_able, json_fields, read_fields
-from accountant.files.json_object import FromJson, JsonError, JsonObject, checked_text
+from accountant.files.json_object import JsonError, JsonObject, checked_text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 from mechanisms.printed_numbers import at_least, at_most
-from verify.document.html_page import fragment
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
 from verify.findings.printable import printable
 from verify.findings.sentences import read_sentence
 from verify.sampling.evidence import Evidence
 from verify.verdict.answer import SubjectKind
-from verify.verdict.result_kinds import document_of
+from verify.verdict.result_kinds import ShownResult, document_of
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, claim_words, decide
 
 FORMAT = "dpwitness verification, version 1"
@@ -31,7 +30,7 @@ _FARTHEST = 1e300  # the largest epsilon of a curve that is drawn
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Verification(FromJson):
+class Verification(ShownResult):
     """The whole result of one verification.
 
     Attributes
@@ -104,10 +103,6 @@ class Verification(FromJson):
         text = io.StringIO()
         print_document(document_of(self), Console(file=text, width=80, color_system=None))
         return text.getvalue().rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        """The report, as notebooks show it."""
-        return fragment(document_of(self))
 
     def __repr__(self) -> str:
         """One line; `str` gives the report, `json` everything."""
