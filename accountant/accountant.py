@@ -8,7 +8,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +75,26 @@ if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
     from accountant.stores.names import NameKey
     from accountant.stores.sql_store import SQLStore
+
+
+class _Paid(NamedTuple):
+    """A value that is charged, and may leave.
+
+    Attributes
+    ----------
+    values
+        The numbers of `private` when its entries were made: its records have paid, and no later ones are in it.
+    private, where, place
+        The value, the mask of the release, and its line.
+    mechanism
+        The gate's own copy; None for a value that is published as it is.
+    """
+
+    values: npt.NDArray[Any]
+    private: Private | PrivateSums
+    mechanism: Mechanism | None
+    where: Mask | None
+    place: Place
 
 
 class Accountant(Assuming, PrivateGate, Accounts):
@@ -303,13 +323,11 @@ class Accountant(Assuming, PrivateGate, Accounts):
         with self._charging:
             own, private, where = check_release(self, mechanism, private, where, self._noise)
             entries = self._entries(own, private, where, place)
-            values = _copy_values(private)
+            paid = _Paid(_copy_values(private), private, own.mechanism, where, place)
             if own.examination is None:
                 self._assume_for(own.assumptions)
         receipt = self._pay(entries, place, request=request)
-        if request is None:
-            return self._publish(values, private, own.mechanism, where, place)
-        return self._answer(values, private, own.mechanism, where, place, request, receipt.answer)
+        return self._publish(paid) if request is None else self._answer(paid, request, receipt.answer)
 
     def receive(
         self, mechanism: Mechanism, message: npt.ArrayLike, domain: Domain, record: RecordId
@@ -354,16 +372,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         self._pay(entries, place)
         return outputs
 
-    def _answer(
-        self,
-        values: npt.NDArray[Any],
-        private: Private | PrivateSums,
-        mechanism: Mechanism,
-        where: Mask | None,
-        place: Place,
-        request: str,
-        answer: bytes | None,
-    ) -> npt.NDArray[Any]:
+    def _answer(self, paid: _Paid, request: str, answer: bytes | None) -> npt.NDArray[Any]:
         """Publish a value as `_publish` does; a request with a stored answer is not drawn again.
 
         Parameters
@@ -371,13 +380,13 @@ class Accountant(Assuming, PrivateGate, Accounts):
         answer
             The stored answer of the request, if one is known: its outputs, or the draw from which a function computes
             them.
-        values, private, mechanism, where, place, request
+        paid, request
             As for `_publish`.
         """
         if answer is not None and not answer.startswith(_DRAW):
             return _decode_answer(answer, request)
-        outputs = self._publish(values, private, mechanism, where, place, request, answer)
-        if type(mechanism) is PostProcessed:
+        outputs = self._publish(paid, request, answer)
+        if type(paid.mechanism) is PostProcessed:
             return outputs
         return self._store_answer(request, _encode_outputs(outputs))
 
@@ -391,29 +400,21 @@ class Accountant(Assuming, PrivateGate, Accounts):
         self.assume(*assumptions, *examine_value(self._noise)[1])
 
     def _publish(
-        self,
-        values: npt.NDArray[Any],
-        private: Private | PrivateSums,
-        mechanism: Mechanism | None,
-        where: Mask | None,
-        place: Place,
-        request: str | None = None,
-        answer: bytes | None = None,
+        self, paid: _Paid, request: str | None = None, answer: bytes | None = None
     ) -> npt.NDArray[Any]:
         """Let a value out, the only way, when it has been paid for: draw the mechanism that was charged.
 
         Parameters
         ----------
-        values
-            The numbers of `private` when its entries were made: its records have paid, and no later ones are in it.
-        mechanism
-            The gate's own copy; None for a value that is published as it is.
+        paid
+            The value.
         request
             Its key, which is used up if this fails before a draw is stored: the draw may have been seen, and a retry
             would show another one.
         answer
             The stored draw of the request, if one is known.
         """
+        values, private, mechanism, where, place = paid
         through = None
         if request is not None and type(mechanism) is PostProcessed:
             through = _stored_draw(functools.partial(self._store_answer, request), answer)
@@ -488,13 +489,9 @@ class Accountant(Assuming, PrivateGate, Accounts):
         mates = [mate for mate in together if mate not in origin.influences]
         if not mates:
             return []
-        charge = self._charge(mechanism, mechanism.sensitivity, place)
-        return [
-            (
-                Entry(mechanism, mechanism.sensitivity, charge, tuple(mates), place, self._noise.name),
-                times,
-            )
-        ]
+        moved = mechanism.sensitivity
+        charge = self._charge(mechanism, moved, place)
+        return [(Entry(mechanism, moved, charge, tuple(mates), place, self._noise.name), times)]
 
     def check_source(self, mechanism: Mechanism) -> None:
         """Raise `ValueError` if the noise source is secure and cannot draw the mechanism's noise."""
@@ -512,17 +509,8 @@ class Accountant(Assuming, PrivateGate, Accounts):
         own, private, where = check_release(self, mechanism, private, where, self._noise)
         entries = self._entries(own, private, where, place)
         refused = self._first_refused(entries, place)
-        kept = None if where is None else where.copy()
-        return Quote(
-            self,
-            own,
-            private,
-            kept,
-            tuple(entries),
-            place,
-            None if refused is None else refused.record,
-            own.assumptions,
-        )
+        kept, payer = None if where is None else where.copy(), None if refused is None else refused.record
+        return Quote(self, own, private, kept, tuple(entries), place, payer, own.assumptions)
 
     def remaining_releases(
         self, mechanism: Mechanism, record: RecordId, *, sensitivity: Sensitivity | None = None
@@ -627,8 +615,8 @@ class Accountant(Assuming, PrivateGate, Accounts):
             values = _copy_values(quote._private)
         with self._bookkeeping:
             self._ledger.draw(position)
-        release = values, quote._private, quote._own.mechanism, quote._where, quote.place
-        return self._publish(*release) if request is None else self._answer(*release, request, None)
+        paid = _Paid(values, quote._private, quote._own.mechanism, quote._where, quote.place)
+        return self._publish(paid) if request is None else self._answer(paid, request, None)
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -656,7 +644,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
             values = _copy_values(private)
             self._assume_for(())
         self._pay(entries, place)
-        return self._publish(values, private, None, None, place)
+        return self._publish(_Paid(values, private, None, None, place))
 
     def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Accept the declared stability, on record: one data set alone cannot contradict it."""

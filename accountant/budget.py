@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from mechanisms import ApproximateProfile, for_group
 from mechanisms.domains.neighbouring import Neighbouring, common_neighbouring
@@ -31,6 +31,8 @@ class Budget:
     ParameterError
         If a parameter is outside its range, NaN or not exactly a float.
     """
+
+    BESIDE: ClassVar = True  # in JSON
 
     epsilon: float
     delta: float = 0.0

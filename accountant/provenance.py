@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from accountant.files.json_object import JsonError, JsonObject
 from dpwitness import LIBRARY
@@ -35,6 +35,8 @@ class Provenance:
     digests
         SHA-256 of code and inputs by name: ``"dpwitness"`` is all files of this library.
     """
+
+    BESIDE: ClassVar = True
 
     date: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from accountant import Budget
 from accountant.compositions import composition_named
@@ -149,6 +149,10 @@ class Claim:
         three, the view not the words of a `View` of the model, the neighbours no `Neighbouring`, the unit none, or
         `differ` or the comment no text.
     """
+
+    KEYS: ClassVar = {"neighbours": "relation", "neighbour_words": "neighbours"}  # in JSON
+    DERIVED: ClassVar = ("neighbour_words",)
+    READ_AS: ClassVar = {"unit": str}
 
     model: Model
     epsilon: float

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError, whole_number
@@ -25,6 +26,8 @@ def each_its_own(number: int) -> int:
 @dataclass(frozen=True, slots=True)
 class _OneReport:
     """Unit of privacy: one report, a value that one call of a gate's `private` admits, or one record of a data set."""
+
+    WRITTEN_AS_TEXT: ClassVar = True  # in JSON
 
     def __str__(self) -> str:
         return "one report"
@@ -62,6 +65,8 @@ class OnePerson:
     ParameterError
         If it is no whole number of at least 1.
     """
+
+    WRITTEN_AS_TEXT: ClassVar = True  # in JSON
 
     rounds: int | None = None
 

@@ -30,24 +30,43 @@ from typing import TYPE_CHECKING, Any
 from dpwitness import keep_apart, library_module
 
 if TYPE_CHECKING:
-    from verify.assertion import DPViolation, assert_dp
-    from verify.bandits.calling.plain_bandit import PlainBandit
-    from verify.bandits.canaries import CanaryAudit, audit_canaries
-    from verify.certificates.certificate import Certificate
-    from verify.certificates.certificate_check import CertificateCheck
-    from verify.certificates.certification import NotCertified, certify
-    from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
-    from verify.findings.subject_error import SubjectError
-    from verify.functions.claimed import claimed
-    from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
-    from verify.neighbouring.adjacency import Adjacency, Pair
-    from verify.neighbouring.listed import Listed
-    from verify.neighbouring.replace_one import ReplaceOne
-    from verify.neighbouring.within import AnyTwo, Within
-    from verify.regret_claims.regret_report import RegretReport
-    from verify.regret_claims.verify_regret import regret
-    from verify.verdict.result import Verification
-    from verify.verification import verify
+    from verify.assertion import DPViolation as DPViolation
+    from verify.assertion import assert_dp as assert_dp
+    from verify.bandits.calling.plain_bandit import PlainBandit as PlainBandit
+    from verify.bandits.canaries import CanaryAudit as CanaryAudit
+    from verify.bandits.canaries import audit_canaries as audit_canaries
+    from verify.certificates.certificate import Certificate as Certificate
+    from verify.certificates.certificate_check import CertificateCheck as CertificateCheck
+    from verify.certificates.certification import NotCertified as NotCertified
+    from verify.certificates.certification import certify as certify
+    from verify.findings.finding import (
+        Finding as Finding,
+    )
+    from verify.findings.finding import (
+        FindingKind as FindingKind,
+    )
+    from verify.findings.finding import (
+        LowerBound as LowerBound,
+    )
+    from verify.findings.finding import (
+        UpperBound as UpperBound,
+    )
+    from verify.findings.finding import (
+        Witness as Witness,
+    )
+    from verify.findings.subject_error import SubjectError as SubjectError
+    from verify.functions.claimed import claimed as claimed
+    from verify.neighbouring.add_or_remove_one import AddOrRemoveOne as AddOrRemoveOne
+    from verify.neighbouring.adjacency import Adjacency as Adjacency
+    from verify.neighbouring.adjacency import Pair as Pair
+    from verify.neighbouring.listed import Listed as Listed
+    from verify.neighbouring.replace_one import ReplaceOne as ReplaceOne
+    from verify.neighbouring.within import AnyTwo as AnyTwo
+    from verify.neighbouring.within import Within as Within
+    from verify.regret_claims.regret_report import RegretReport as RegretReport
+    from verify.regret_claims.verify_regret import regret as regret
+    from verify.verdict.result import Verification as Verification
+    from verify.verification import verify as verify
 
 keep_apart()  # a user's packages of the same names may have been found before
 
@@ -72,35 +91,7 @@ _HOMES = {
     "verify.verification": ("verify",),
 }
 
-__all__ = [
-    "AddOrRemoveOne",
-    "Adjacency",
-    "AnyTwo",
-    "CanaryAudit",
-    "Certificate",
-    "CertificateCheck",
-    "DPViolation",
-    "Finding",
-    "FindingKind",
-    "Listed",
-    "LowerBound",
-    "NotCertified",
-    "Pair",
-    "PlainBandit",
-    "RegretReport",
-    "ReplaceOne",
-    "SubjectError",
-    "UpperBound",
-    "Verification",
-    "Within",
-    "Witness",
-    "assert_dp",
-    "audit_canaries",
-    "certify",
-    "claimed",
-    "regret",
-    "verify",
-]
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:

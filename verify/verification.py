@@ -224,7 +224,7 @@ def _answer(
         anytime=options.bets,  # without the file
     )
     answer = Answer(
-        found.name, claim, seed, _kind(found), _parameters(found), _digest(found), _modules(found)
+        found.name, claim, seed, _KINDS[type(found)], _parameters(found), _digest(found), _modules(found)
     )
     known(answer)
     conduct = Conduct(
@@ -320,16 +320,12 @@ def _find_subject(subject: object, options: Options) -> tuple[Subject, Claim, Ad
     return found, claim, adversary
 
 
-def _kind(found: Subject) -> SubjectKind:
-    match found:
-        case LearnerSubject():
-            return SubjectKind.LEARNER
-        case MechanismSubject():
-            return SubjectKind.MECHANISM
-        case BanditSubject():
-            return SubjectKind.BANDIT
-        case FunctionSubject():
-            return SubjectKind.FUNCTION
+_KINDS: Mapping[type, SubjectKind] = {
+    LearnerSubject: SubjectKind.LEARNER,
+    MechanismSubject: SubjectKind.MECHANISM,
+    BanditSubject: SubjectKind.BANDIT,
+    FunctionSubject: SubjectKind.FUNCTION,
+}
 
 
 def _parameters(found: Subject) -> dict[str, Any] | None:
@@ -395,16 +391,7 @@ def _claim(found: Subject, options: Options) -> Claim:
 def _conclude(answer: Answer, subject: object) -> Verification:
     """Return the verdict on an answer, always in the calling process: it is decided nowhere else."""
     claim, evidence = answer.claim, answer.evidence
-    decision = decide(
-        claim,
-        upper=evidence.upper,
-        lower=evidence.lower,
-        witness=evidence.witness,
-        findings=evidence.findings,
-        declassified=evidence.declassified,
-        contradictions=evidence.contradictions,
-        assumptions=evidence.assumptions,
-    )
+    decision = decide(claim, evidence)
     if decision.verdict == "certified" and (why := why_unproved(evidence.details.get("proof"), claim)):
         decision = Decision("unproven", (remark("No proof that the checker accepts: {why}", why=why),))
     if decision.verdict == "certified" and answer.kind is SubjectKind.LEARNER:

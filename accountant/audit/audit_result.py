@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from accountant.audit.audit_question import AuditQuestion
 from accountant.audit.releases import NO_METADATA, EnforcedBudget, FileMetadata, Group, GroupResult
-from accountant.budget import Budget
+from accountant.files.json_form import check_derived, json_able, json_fields, read_fields, reader_of
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance
 from mechanisms.composition.enclosure import Bound, Enclosure, lower_end
@@ -56,6 +55,8 @@ class ReleaseSummary:
     mechanism
         The mechanism with its noise, in words; "" if only a curve is known.
     """
+
+    KEYS: ClassVar = {"sensitivity_text": "sensitivity"}
 
     name: str
     count: int
@@ -103,6 +104,9 @@ class Audit(FromJson, GroupResult):
         Its date and the code that made it.
     """
 
+    KEYS: ClassVar = {"neighbouring": "neighbours", "best_theorem": "best", "provenance": "made"}
+    DERIVED: ClassVar = ("best_theorem",)
+
     question: AuditQuestion
     answer: Enclosure | Bound
     theorems: Mapping[str, Enclosure | Bound]
@@ -134,46 +138,17 @@ class Audit(FromJson, GroupResult):
 
     def json(self) -> dict[str, Any]:
         """Return the audit as the stable JSON object; infinity is the string ``"inf"``."""
-        given = self.question
+        given, answer = self.question, _interval(self.answer)
+        remaining = None if self.remaining is None else {**json_able(self.remaining), "within": self.within}
         return {
             "format": FORMAT,
-            "name": self.name,
-            **_about_data(self.about),
-            "neighbours": self.neighbouring.value,
-            "group_size": self.group_size,
-            "delta": given.delta if given.quantity == "epsilon" else _interval(self.answer),
-            "epsilon": given.epsilon if given.quantity == "delta" else _interval(self.answer),
+            **json_fields(self, (*_OWN, *self.DERIVED)),
+            "delta": given.delta if given.quantity == "epsilon" else answer,
+            "epsilon": given.epsilon if given.quantity == "delta" else answer,
             "theorems": {name: _interval(found) for name, found in self.theorems.items()},
-            "best": self.best_theorem,
             "worst": {"group": self.worst.name, "alike": self.worst.records, "groups": self.groups},
-            "released": [
-                {
-                    "name": each.name,
-                    "count": each.count,
-                    "sensitivity": each.sensitivity_text,
-                    "mechanism": each.mechanism,
-                }
-                for each in self.released
-            ],
-            "complete": self.complete,
-            "chosen_under": None
-            if self.chosen_under is None
-            else {
-                "theorem": self.chosen_under.theorem,
-                "epsilon": _json_number(self.chosen_under.budget.epsilon),
-                "delta": self.chosen_under.budget.delta,
-            },
             "risk": None if self.risk is None else _risk_data(self.risk),
-            "remaining": None
-            if self.remaining is None
-            else {
-                "budget": self.remaining.budget,
-                "within": self.within,
-                "epsilon": self.remaining.epsilon,
-                "more": {name: _json_number(count) for name, count in self.remaining.more.items()},
-            },
-            "repeat": self.repeat,
-            "made": self.provenance.json(),
+            "remaining": remaining,
         }
 
     @classmethod
@@ -188,79 +163,54 @@ class Audit(FromJson, GroupResult):
         """
         read = JsonObject(data, "the audit")
         read.one_of("format", [FORMAT])
-        relation = Neighbouring(read.one_of("neighbours", [each.value for each in Neighbouring]))
-        read_interval = functools.partial(_read_interval, relation=relation)
-        if isinstance(data.get("delta"), dict):
-            question = AuditQuestion(epsilon=read.real_number("epsilon"))
-            answer = read.object("delta", read_interval)
-        else:
-            question = AuditQuestion(delta=read.real_number("delta"))
-            answer = read.object("epsilon", read_interval)
+        own = read_fields(read, cls, _OWN)
+        read_interval = functools.partial(_read_interval, relation=own["neighbouring"])
+        known, asked = ("epsilon", "delta") if isinstance(data.get("delta"), dict) else ("delta", "epsilon")
         worst = read.object(
             "worst", lambda one: (one.text("group"), one.integer("alike"), one.integer("groups"))
         )
-        released = tuple(
-            read.entries(
-                "released",
-                lambda one: ReleaseSummary(
-                    one.text("name"), one.integer("count"), one.text("sensitivity"), one.text("mechanism")
-                ),
-            )
-        )
         within, remaining = read.optional("remaining", _read_remaining) or (True, None)
-        best = read.text("best")
         theorems = JsonObject(read.mapping("theorems"), "theorems")
+        counts = {i: one.count for i, one in enumerate(own["released"]) if one.count}
         audit = cls(
-            question=question,
-            answer=answer,
+            question=AuditQuestion(**{known: read.real_number(known)}),
+            answer=read.object(asked, read_interval),
             theorems={name: theorems.object(name, read_interval) for name in data["theorems"]},
-            worst=Group(worst[0], worst[1], {i: one.count for i, one in enumerate(released) if one.count}),
+            worst=Group(worst[0], worst[1], counts),
             groups=worst[2],
             remaining=remaining,
-            neighbouring=relation,
-            chosen_under=read.optional("chosen_under", _read_chosen),
-            risk=read.optional("risk", functools.partial(_read_risk, relation=relation)),
-            group_size=read.integer("group_size"),
-            complete=read.flag("complete"),
-            about=_read_about(read),
-            released=released,
-            name=read.text("name"),
-            repeat=read.text("repeat"),
-            provenance=read.object("made", Provenance.from_fields),
+            risk=read.optional("risk", functools.partial(_read_risk, read_interval=read_interval)),
+            **own,
         )
-        read.end()
         if audit.group_size < 1:
             raise JsonError("group_size of the audit must be at least 1")
-        if not audit.theorems or best != audit.best_theorem:
-            raise JsonError("best of the audit must be the theorem with the least upper end")
+        if not audit.theorems:
+            raise JsonError("theorems of the audit must be at least one")
+        check_derived(read, audit)
+        read.end()
         if within != audit.within:
             raise JsonError(f"within of remaining must follow from the answer and the budget: {audit.within}")
-        if remaining is not None and remaining.more.keys() != {one.name for one in released}:
+        if remaining is not None and remaining.more.keys() != {one.name for one in audit.released}:
             raise JsonError("more of remaining must name what is released")
         return audit
 
 
-def _about_data(about: FileMetadata) -> dict[str, Any]:
-    dates = {"date": about.date, "first": about.first, "last": about.last}
-    return {
-        "title": about.title,
-        "notes": about.notes,
-        **{key: None if date is None else date.isoformat() for key, date in dates.items()},
-    }
+_OWN = (
+    "name",
+    "about",
+    "neighbouring",
+    "group_size",
+    "released",
+    "complete",
+    "chosen_under",
+    "repeat",
+    "provenance",
+)
+"""The fields that JSON has as they are."""
 
 
-def _read_about(read: JsonObject) -> FileMetadata:
-    return FileMetadata(
-        read.text("title"), read.text("notes"), _date(read, "date"), _date(read, "first"), _date(read, "last")
-    )
-
-
-def _date(read: JsonObject, key: str) -> datetime.date | None:
-    written = read.pop(key, str, type(None))
-    try:
-        return None if written is None else datetime.date.fromisoformat(written)
-    except ValueError:
-        raise JsonError(f"{key} of the audit must be a date, year-month-day") from None
+def _read_remaining(read: JsonObject) -> tuple[bool | None, RemainingBudget]:
+    return read.pop("within", bool, type(None)), reader_of(RemainingBudget)(read)
 
 
 def _risk_data(risk: Risk) -> dict[str, Any]:
@@ -275,16 +225,14 @@ def _risk_data(risk: Risk) -> dict[str, Any]:
     }
 
 
-def _read_risk(read: JsonObject, relation: Neighbouring) -> Risk:
-    interval = functools.partial(_read_interval, relation=relation)
+def _read_risk(read: JsonObject, read_interval: Callable[[JsonObject], Enclosure | Bound]) -> Risk:
+    def read_rate(one: JsonObject) -> tuple[float, Enclosure | Bound]:
+        return one.real_number("false_positive_rate"), read_interval(one)
+
     return Risk(
-        read.object("advantage", interval),
-        read.object("accuracy", interval),
-        dict(
-            read.entries(
-                "true_positive_rates", lambda one: (one.real_number("false_positive_rate"), interval(one))
-            )
-        ),
+        read.object("advantage", read_interval),
+        read.object("accuracy", read_interval),
+        dict(read.entries("true_positive_rates", read_rate)),
         tuple(read.entries("profile", _read_point)),
     )
 
@@ -299,14 +247,16 @@ def _read_point(read: JsonObject) -> tuple[float, float]:
 
 
 def _interval(found: Enclosure | Bound) -> dict[str, Any]:
-    lower = lower_end(found)
-    return {
-        "lower": None if lower is None else _json_number(lower),
-        "upper": _json_number(found.upper),
-        "method": _method(found),
-        "lower_by": found.attained_by if isinstance(found, Enclosure) else None,
-        "upper_by": found.by,
-    }
+    data: dict[str, Any] = json_able(
+        {
+            "lower": lower_end(found),
+            "upper": found.upper,
+            "method": _method(found),
+            "lower_by": found.attained_by if isinstance(found, Enclosure) else None,
+            "upper_by": found.by,
+        }
+    )
+    return data
 
 
 def _method(found: Enclosure | Bound) -> str:
@@ -329,24 +279,3 @@ def _read_interval(read: JsonObject, relation: Neighbouring) -> Enclosure | Boun
         found = Enclosure(lower, upper, attained_by, by, relation)
     read.one_of("method", [_method(found)])
     return found
-
-
-def _read_chosen(read: JsonObject) -> EnforcedBudget:
-    return EnforcedBudget(
-        read.text("theorem"), Budget(read.real_number("epsilon"), read.real_number("delta"))
-    )
-
-
-def _read_remaining(read: JsonObject) -> tuple[bool | None, RemainingBudget]:
-    within = read.pop("within", bool, type(None))
-    more = read.mapping("more")
-    counts = JsonObject(more, "more")
-    return within, RemainingBudget(
-        read.real_number("budget"),
-        read.real_number("epsilon"),
-        {name: counts.real_number(name) for name in more},
-    )
-
-
-def _json_number(value: float) -> float | str:
-    return "inf" if math.isinf(value) else value

@@ -6,19 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]:,]')  # possessive: long texts take no memory
-
-
-class LineNumbers(Protocol):
-    """The line numbers of the tables and keys of a release file."""
-
-    def key(self, table: int, key: str | None) -> int:
-        """Return the line of a key of the `table`-th release, or of the table itself."""
-
-    def top_level(self, key: str) -> int:
-        """Return the line of a key outside all release tables."""
 
 
 @dataclass(frozen=True)
@@ -115,3 +104,7 @@ class TomlLineNumbers:
             self._previous_line = number
 
     _previous_line = 1
+
+
+LineNumbers = RowLineNumbers | TomlLineNumbers
+"""The line numbers of the tables and keys of a release file."""

@@ -7,7 +7,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
@@ -69,8 +69,9 @@ class _MechanismKind:
     ----------
     keys, required
         The keys of its parameters, and those without a default.
-    profile
-        Function that returns the profile for the parameters, the sensitivity and the neighbouring relation.
+    curve
+        Function that returns the profile for the parameters, the sensitivity and the neighbouring relation; one that
+        holds for any relation may be stated for another.
     moves
         True if the profile depends on how far a record moves the value; that of a privacy notion does not.
     whole, optional
@@ -83,12 +84,18 @@ class _MechanismKind:
 
     keys: tuple[str, ...]
     required: tuple[str, ...]
-    profile: Callable[[Mapping[str, Any], Sensitivity, Neighbouring], PrivacyProfile]
+    curve: Callable[[Mapping[str, Any], Sensitivity, Neighbouring], PrivacyProfile]
     moves: bool = True
     whole: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     most: Mapping[str, int] = field(default_factory=lambda: _MOST)
     default_sensitivity: Callable[[Mapping[str, Any]], Sensitivity] = lambda _: UNIT
+
+    def profile(
+        self, parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+    ) -> PrivacyProfile:
+        """Return the profile for the parameters and the sensitivity, stated for a relation."""
+        return restate(self.curve(parameters, sensitivity, neighbouring), neighbouring)
 
     @property
     def rate_key(self) -> str:
@@ -102,14 +109,11 @@ def _built_in(mechanism: type[Any]) -> _MechanismKind:
     required = tuple(name for name in keys if fields[name].default is dataclasses.MISSING)
     calibrated = "sensitivity" in fields
 
-    def profile(
-        parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
-    ) -> PrivacyProfile:
-        given = {**parameters, "sensitivity": sensitivity} if calibrated else dict(parameters)
-        built: BuiltInMechanism = mechanism(**given)
+    def curve(given: Mapping[str, Any], moved: Sensitivity, relation: Neighbouring) -> PrivacyProfile:
+        built: BuiltInMechanism = mechanism(**given, **({"sensitivity": moved} if calibrated else {}))
         if built.whole_numbers or built.whole_values:  # less than 1 would be no movement at all
-            checked_whole_sensitivity(sensitivity)
-        return built.profile_for(neighbouring, sensitivity)
+            checked_whole_sensitivity(moved)
+        return built.profile_for(relation, moved)
 
     aliases = [alias for alias, name in ALIASES.items() if name in keys]
     integers = {name for name in keys if str(fields[name].type).startswith("int")}
@@ -124,7 +128,7 @@ def _built_in(mechanism: type[Any]) -> _MechanismKind:
     return _MechanismKind(
         (*keys, *aliases),
         required,
-        profile,
+        curve,
         whole=frozenset(integers),
         optional=frozenset(optional),
         default_sensitivity=default_sensitivity,
@@ -132,24 +136,16 @@ def _built_in(mechanism: type[Any]) -> _MechanismKind:
 
 
 def _notion(
-    name: str,
     keys: tuple[str, ...],
     curve: Callable[[Mapping[str, Any]], PrivacyProfile],
     whole: tuple[str, ...] = (),
     most: int = 0,
-) -> tuple[str, _MechanismKind]:
-    """Return a privacy notion as a kind: its curve holds for the relation it is stated for.
-
-    Keys that take whole numbers have a largest value.
-    """
-
-    def profile(
-        parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
-    ) -> PrivacyProfile:
-        return restate(curve(parameters), neighbouring)
-
+) -> _MechanismKind:
+    """Return a privacy notion as a kind; keys that take whole numbers have a largest value."""
     largest = dict.fromkeys(whole, most)
-    return name, _MechanismKind(keys, keys, profile, moves=False, whole=frozenset(whole), most=largest)
+    return _MechanismKind(
+        keys, keys, lambda given, *_: curve(given), moves=False, whole=frozenset(whole), most=largest
+    )
 
 
 def _epsilon(parameters: Mapping[str, Any]) -> Fraction:
@@ -160,58 +156,51 @@ def _epsilon(parameters: Mapping[str, Any]) -> Fraction:
 
 
 def _selection(
-    name: str,
     required: tuple[str, ...],
     priced: Callable[[Mapping[str, Any], Sensitivity], PrivacyProfile],
     *optional: str,
-    replaced: bool = True,
-) -> tuple[str, _MechanismKind]:
-    """Return a mechanism that is priced by a theorem as a kind; not all have a price for replacing a record."""
-
-    def profile(
-        parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
-    ) -> PrivacyProfile:
-        if neighbouring is Neighbouring.REPLACE_ONE and not replaced:
-            raise ParameterError(
-                f"neighbours = {neighbouring.value!r}: {name} has a price for 'add or remove one' and 'zero out'"
-            )
-        return restate(priced(parameters, sensitivity), neighbouring)
-
+) -> _MechanismKind:
+    """Return a mechanism that is priced by a theorem as a kind."""
     whole = frozenset({"positives", "keys", "queries"})
     most = dict.fromkeys(whole.intersection(required), MOST_KEYS)
-    return name, _MechanismKind((*required, *optional), required, profile, whole=whole, most=most)
+    keys = (*required, *optional)
+    return _MechanismKind(
+        keys, required, lambda given, moved, _: priced(given, moved), whole=whole, most=most
+    )
+
+
+def _thresholded_keys(
+    parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+) -> PrivacyProfile:
+    if neighbouring is Neighbouring.REPLACE_ONE:
+        raise ParameterError(
+            f"neighbours = {neighbouring.value!r}: thresholded-keys has a price for 'add or remove one' and 'zero out'"
+        )
+    return thresholded_keys(parameters, sensitivity)
 
 
 def _counter(
-    name: str,
     counter: type[ToeplitzCounter],
     *own: str,
     optional: tuple[str, ...] = ("participations", "separation"),
-    profile_of: Callable[[Any, Mapping[str, Any], Neighbouring], PrivacyProfile] | None = None,
-) -> tuple[str, _MechanismKind]:
+    profile_of: Callable[[Any, Mapping[str, Any], Neighbouring], PrivacyProfile] = lambda built, *_: (
+        built.profile()
+    ),
+) -> _MechanismKind:
     """Return a counter of running sums with Gaussian noise as a kind, by default with the counter's own profile.
 
     Keys that are no field of the counter are for `profile_of`.
     """
     fields = {each.name for each in dataclasses.fields(counter)}
 
-    def profile(
-        parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
-    ) -> PrivacyProfile:
-        noise = Gaussian(sigma=parameters["sigma"], sensitivity=sensitivity)
-        given = {key: value for key, value in parameters.items() if key in fields}
-        built = counter(mechanism=noise, sensitivity=sensitivity, **given)
-        if profile_of is not None:
-            return profile_of(built, parameters, neighbouring)
-        return restate(built.profile(), neighbouring)
+    def curve(given: Mapping[str, Any], moved: Sensitivity, relation: Neighbouring) -> PrivacyProfile:
+        noise = Gaussian(sigma=given["sigma"], sensitivity=moved)
+        of_counter = {key: value for key, value in given.items() if key in fields}
+        return profile_of(counter(mechanism=noise, sensitivity=moved, **of_counter), given, relation)
 
     numbers = ("horizon", *own, *optional)
-    return name, _MechanismKind(
-        ("sigma", *numbers),
-        ("sigma", "horizon", *own),
-        profile,
-        whole=frozenset(numbers) - {"sampling_probability"},
-    )
+    whole = frozenset(numbers) - {"sampling_probability"}
+    return _MechanismKind(("sigma", *numbers), ("sigma", "horizon", *own), curve, whole=whole)
 
 
 def _mixture(
@@ -240,47 +229,46 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, _MechanismKind]:
         types = [str(field.type).partition(" ")[0] for field in dataclasses.fields(mechanism)]
         if all(kind in ("Sensitivity", "int", "float", "str") for kind in types):
             found[re.sub(r"(?<!^)(?=[A-Z])", "-", mechanism.__name__).lower()] = _built_in(mechanism)
+    of_mixture = ("sigma", "movements", "probabilities")
     sizes = ("dataset_size", "truncated_batch_size")
     of_batches = ("sigma", "sampling_probability", *sizes)
-    notions = (
-        _notion("pure", ("epsilon",), lambda given: PureProfile(_epsilon(given))),
-        _notion("bounded-range", ("epsilon",), lambda given: BoundedRangeProfile(_epsilon(given))),
-        _notion("approximate", ("epsilon", "delta"), _approximate),
-        _notion("zcdp", ("rho",), lambda given: ZeroConcentratedProfile(nonnegative("rho", given["rho"]))),
-        _notion(
-            "truncated-batches", of_batches, lambda given: TruncatedBatchProfile(**given), sizes, MOST_RECORDS
-        ),
-        _notion("declassified", (), lambda _: NoPrivacy()),
-    )
-    of_scores = [_selection("exponential-mechanism", ("scale",), exponential_mechanism, "monotone")]
-    of_noise = ("permute-and-flip", "noisy-max")
-    of_scores += [_selection(name, ("scale",), noisy_choice, "monotone") for name in of_noise]
-    sparse = _selection(
-        "sparse-vector", ("threshold_scale", "query_scale"), sparse_vector, "positives", "monotone"
-    )
     with_gaussians = ("threshold_sigma", "query_sigma", "queries")
-    gaussian = _selection("gaussian-sparse-vector", with_gaussians, gaussian_sparse_vector, "monotone")
     of_keys = ("noise", "scale", "threshold", "keys")
-    keys = _selection("thresholded-keys", of_keys, thresholded_keys, replaced=False)
-    tested = _selection("propose-test-release", ("test_scale", "epsilon", "delta"), propose_test_release)
-    counters = (
-        _counter("square-root-counter", SquareRootCounter),
-        _counter("buffered-counter", BufferedCounter),
-        _counter("banded-counter", BandedCounter, "bandwidth"),
-        _counter(
-            "cyclic-counter",
-            BandedCounter,
-            *("bandwidth", "parts", "sampling_probability"),
-            optional=(),
-            profile_of=lambda counter, given, relation: counter.cyclic_profile(
-                given["parts"], given["sampling_probability"], relation
-            ),
-        ),
-    )
-    of_mixture = ("sigma", "movements", "probabilities")
-    found["gaussian-mixture"] = _MechanismKind(of_mixture, of_mixture, _mixture, moves=False)
     return MappingProxyType(
-        found | dict(notions) | dict((*of_scores, sparse, gaussian, keys, tested)) | dict(counters)
+        {
+            **found,
+            "gaussian-mixture": _MechanismKind(of_mixture, of_mixture, _mixture, moves=False),
+            "pure": _notion(("epsilon",), lambda given: PureProfile(_epsilon(given))),
+            "bounded-range": _notion(("epsilon",), lambda given: BoundedRangeProfile(_epsilon(given))),
+            "approximate": _notion(("epsilon", "delta"), _approximate),
+            "zcdp": _notion(
+                ("rho",), lambda given: ZeroConcentratedProfile(nonnegative("rho", given["rho"]))
+            ),
+            "truncated-batches": _notion(
+                of_batches, lambda given: TruncatedBatchProfile(**given), sizes, MOST_RECORDS
+            ),
+            "declassified": _notion((), lambda _: NoPrivacy()),
+            "exponential-mechanism": _selection(("scale",), exponential_mechanism, "monotone"),
+            "permute-and-flip": _selection(("scale",), noisy_choice, "monotone"),
+            "noisy-max": _selection(("scale",), noisy_choice, "monotone"),
+            "sparse-vector": _selection(
+                ("threshold_scale", "query_scale"), sparse_vector, "positives", "monotone"
+            ),
+            "gaussian-sparse-vector": _selection(with_gaussians, gaussian_sparse_vector, "monotone"),
+            "thresholded-keys": replace(_selection(of_keys, thresholded_keys), curve=_thresholded_keys),
+            "propose-test-release": _selection(("test_scale", "epsilon", "delta"), propose_test_release),
+            "square-root-counter": _counter(SquareRootCounter),
+            "buffered-counter": _counter(BufferedCounter),
+            "banded-counter": _counter(BandedCounter, "bandwidth"),
+            "cyclic-counter": _counter(
+                BandedCounter,
+                *("bandwidth", "parts", "sampling_probability"),
+                optional=(),
+                profile_of=lambda counter, given, relation: counter.cyclic_profile(
+                    given["parts"], given["sampling_probability"], relation
+                ),
+            ),
+        }
     )
 
 

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from accountant.budget import Budget
 from accountant.gates.lineage import RecordId
@@ -133,6 +133,8 @@ class FileMetadata:
     first, last
         The earliest and the latest date of a release; None if none has one.
     """
+
+    BESIDE: ClassVar = True  # in JSON
 
     title: str = ""
     notes: str = ""

@@ -103,6 +103,11 @@ class JsonObject:
             checked_text(name, key): checked_text(value, key) for name, value in self.mapping(key).items()
         }
 
+    def number_mapping(self, key: str) -> dict[str, float]:
+        """Take an object of numbers; infinity is the string "inf"."""
+        numbers = JsonObject(self.pop(key), key)
+        return {checked_text(name, key): numbers.real_number(name) for name in list(numbers._left)}
+
     def end(self) -> None:
         """Refuse remaining keys: they are unknown."""
         if self._left:

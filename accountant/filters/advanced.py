@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import BasicComposition, NumberLimits
-from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.failures import DeclaredFailures
 from accountant.filters.spend import Spend
-from accountant.filters.zero_concentrated import ZeroConcentratedComposition
+from accountant.filters.zero_concentrated import odometer_of_rho
 from mechanisms import Mechanism, Sensitivity
 from mechanisms.numerics.rounding import up
 
@@ -72,11 +72,8 @@ class AdvancedComposition(DeclaredFailures):
             return found
         return Cost(total if found.epsilon is None else min(total, found.epsilon), found.delta)
 
-    def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
-        if limits_nothing(budget):
-            return None, None, self.failure_limit(budget)
-        squares = _squares_limit(budget.epsilon, self.split(budget.delta).losses)
-        return Fraction(budget.epsilon), squares, self.failure_limit(budget)
+    def _loss_limits(self, epsilon: float, losses: Fraction) -> tuple[Fraction, Fraction]:
+        return Fraction(epsilon), _squares_limit(epsilon, losses)
 
     def _rank(self, spent: Spend) -> tuple[Any, ...]:
         """Order totals by Σ ε², then Σ ε, then Σ δ."""
@@ -89,10 +86,7 @@ class AdvancedComposition(DeclaredFailures):
         The smaller of Σ ε and the zCDP odometer at ρ = Σ ε²/2.
         """
         total, squares, failed = spent.values
-        assert failed is not None
-        concentrated = ZeroConcentratedComposition(failures=self.failures)
-        rho = None if squares is None else squares / 2
-        by_lines = concentrated.odometer(concentrated.amount((rho, failed)), delta)
+        by_lines = odometer_of_rho(self, None if squares is None else squares / 2, failed, delta)
         if total is None or by_lines.epsilon is None:
             return by_lines
         return Cost(min(total, by_lines.epsilon), Fraction(delta))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import abc
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, implied_epsilon, is_within
-from accountant.filters.spend import Spend, difference
+from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, implied_epsilon
+from accountant.filters.spend import NamedNumbers, Spend
 from mechanisms import Mechanism
 from mechanisms.composition.enclosure import Bound
 from mechanisms.parameters import ParameterError, real
@@ -35,7 +35,7 @@ class _DeltaSplit:
 
 
 @dataclass(frozen=True)
-class DeclaredFailures(abc.ABC):
+class DeclaredFailures(NamedNumbers):
     """Base class of the filters that add up numbers, δ among them, and split δ between failures and losses.
 
     A release with a δ_i of its own is, but for probability δ_i, one that the theorem has a cost for: an
@@ -69,9 +69,6 @@ class DeclaredFailures(abc.ABC):
     """
 
     failures: float = field(default=0.0, kw_only=True)
-    name: ClassVar[str]
-    _names: ClassVar[tuple[str, ...]]  # of the numbers
-    _any_suffices: ClassVar[bool] = False  # as in `Spend`
 
     def __post_init__(self) -> None:
         share = real("failures", self.failures)
@@ -102,33 +99,21 @@ class DeclaredFailures(abc.ABC):
         """Return the epsilon at `delta` that (epsilon, delta)-DP of the budget implies."""
         return implied_epsilon(self.name, budget, delta)
 
-    def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
-        """Return numbers in this currency."""
-        if len(values) != len(self._names):
-            raise ParameterError(f"{len(values)} numbers: this theorem counts {len(self._names)}")
-        return Spend(self._names, values, self._any_suffices)
-
-    @property
-    def zero_spend(self) -> Spend:
-        """Nothing spent."""
-        return self.amount((Fraction(0),) * len(self._names))
-
-    @property
-    def infinite_spend(self) -> Spend:
-        """The spend of a declassification."""
-        return self.amount(tuple(Fraction(0) if name == "delta" else None for name in self._names))
-
     @abc.abstractmethod
+    def _loss_limits(self, epsilon: float, losses: Fraction) -> NumberLimits:
+        """Return the limit of each number but δ by itself, for a finite ε at the part of δ for losses."""
+
     def _limits(self, budget: Budget) -> NumberLimits:
         """Return the limit of each number by itself."""
+        failed: NumberLimits = (self.failure_limit(budget),)
+        limits: NumberLimits = (None,) * (len(self._names) - 1)
+        if not limits_nothing(budget):
+            limits = self._loss_limits(budget.epsilon, self.split(budget.delta).losses)
+        return (*failed, *limits) if self._names[0] == "delta" else (*limits, *failed)
 
     @abc.abstractmethod
     def _epsilon(self, spent: Spend, losses: Fraction) -> float:
         """Return the ε that a total implies at the part of δ for losses; infinity if there is none."""
-
-    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
-        """Return the theorem's limits under a budget: by default those of all numbers together."""
-        return (self._limits(budget),)
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
         """Return the ε that a total implies at the budget's δ, the declared share of it being for failures."""
@@ -141,21 +126,10 @@ class DeclaredFailures(abc.ABC):
         epsilon = self._epsilon(spent, split.losses)
         return Cost(_epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
-    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
-        """Return the rest of each number by itself."""
-        return difference(self._names, self._limits(budget), spent)
-
-    def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Return True if one total is worse than another: by default by the first number, then by δ."""
-        return self._rank(spent) > self._rank(other)
-
     def _rank(self, spent: Spend) -> tuple[Any, ...]:
+        """Order totals by the first number, then by δ."""
         first = spent.values[0]
         return first is None, first or Fraction(0), _failed(spent)
-
-    def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Compare a total with the theorem's limits: True if it is within one of them."""
-        return any(is_within(spent.values, box) for box in self.boxes(budget))
 
     def split(self, delta: float) -> _DeltaSplit:
         """Return the declared parts of a δ."""

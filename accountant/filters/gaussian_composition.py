@@ -11,7 +11,7 @@ from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import UnsupportedCharge, implied_epsilon
 from accountant.filters.failures import DeclaredFailures, limits_nothing
 from accountant.filters.spend import Spend
-from accountant.filters.zero_concentrated import ZeroConcentratedComposition
+from accountant.filters.zero_concentrated import odometer_of_rho
 from mechanisms import GaussianProfile, Mechanism, Sensitivity
 from mechanisms.composition.conversions import pure_to_gaussian
 from mechanisms.composition.enclosure import Bound
@@ -73,22 +73,16 @@ class GaussianComposition(DeclaredFailures):
         mu = square_root_up(square)
         return math.inf if math.isinf(mu) else GaussianProfile(mu).epsilon(share)
 
-    def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
-        if limits_nothing(budget):
-            return None, self.failure_limit(budget)
-        return _square_limit(budget.epsilon, down(self.split(budget.delta).losses)), self.failure_limit(
-            budget
-        )
+    def _loss_limits(self, epsilon: float, losses: Fraction) -> tuple[Fraction]:
+        return (_square_limit(epsilon, down(losses)),)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
 
         μ-GDP implies μ²/2-zCDP (Dong, Roth & Su 2022, Cor. B.6), so the zCDP odometer applies.
         """
-        concentrated = ZeroConcentratedComposition(failures=self.failures)
         square, failed = spent.values
-        rho = None if square is None else square / 2
-        return concentrated.odometer(concentrated.amount((rho, failed)), delta)
+        return odometer_of_rho(self, None if square is None else square / 2, failed, delta)
 
     def promise(self, budget: Budget, delta: float) -> Bound:
         """Return epsilon at any delta above that for failures: but for those a run within the budget is μ-GDP."""

@@ -198,19 +198,14 @@ class RenyiComposition(DeclaredFailures):
         without = (None,) * len(limits)
         return [(delta, *without[:i], limit, *without[i + 1 :]) for i, limit in enumerate(limits)]
 
-    def _order_limits(self, budget: Budget) -> tuple[Fraction, ...]:
-        return _order_limits(self.orders, self._weights, budget.epsilon, self.split(budget.delta).losses)
+    def _loss_limits(self, epsilon: float, losses: Fraction) -> tuple[Fraction, ...]:
+        """Return the limit of each order alone; all orders together may allow a little more."""
+        return _order_limits(self.orders, self._weights, epsilon, losses)
 
     def _epsilon(self, spent: Spend, losses: Fraction) -> float:
         """Return the ε that the mixture implies."""
         share = float(losses) * (1 - _SLACK)
         return epsilon_of_mixture(self.orders, self._weights, _rounded_up(spent), share)
-
-    def _limits(self, budget: Budget) -> NumberLimits:
-        """Return the limit of each order alone, and of δ; all orders together may allow a little more."""
-        if limits_nothing(budget):
-            return self.failure_limit(budget), *(None,) * len(self.orders)
-        return self.failure_limit(budget), *self._order_limits(budget)
 
     def _rank(self, spent: Spend) -> tuple[float, Fraction]:
         """Order totals by their best ε at δ = 1e-6."""

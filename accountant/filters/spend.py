@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import abc
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar
 
-from accountant.budget import written_left
+from accountant.budget import Budget, written_left
+from accountant.filters.composition_theorem import NumberLimits, is_within
 from mechanisms import Neighbouring
 from mechanisms.numerics.printed_numbers import at_most
 from mechanisms.numerics.rounding import up
@@ -82,12 +85,55 @@ class Spend:
         return f"{self.description}, neighbours: {self.neighbouring}"
 
 
-def difference(names: tuple[str, ...], limits: tuple[Fraction | None, ...], spent: Spend) -> Spend:
-    """Return the rest of the limits, at least 0; None (no limit) stays None."""
-    left: list[Fraction | None] = []
-    for limit, value in zip(limits, spent.values, strict=True):
-        if limit is None:
-            left.append(None)
-        else:
-            left.append(Fraction(0) if value is None else max(Fraction(0), limit - value))
-    return Spend(names, tuple(left), spent.any_suffices)
+class NamedNumbers(abc.ABC):
+    """Base class of the theorems whose currency is named numbers that add up one by one."""
+
+    name: ClassVar[str]
+    _names: ClassVar[tuple[str, ...]]  # of the numbers
+    _any_suffices: ClassVar[bool] = False  # as in `Spend`
+
+    @abc.abstractmethod
+    def _limits(self, budget: Budget) -> NumberLimits:
+        """Return the limit of each number by itself."""
+
+    @abc.abstractmethod
+    def _rank(self, spent: Spend) -> Any:
+        """Return by what totals are ordered: larger is worse."""
+
+    def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
+        """Return numbers in this currency."""
+        if len(values) != len(self._names):
+            raise ParameterError(f"{len(values)} numbers: this theorem counts {len(self._names)}")
+        return Spend(self._names, values, self._any_suffices)
+
+    @property
+    def zero_spend(self) -> Spend:
+        """Nothing spent."""
+        return self.amount((Fraction(0),) * len(self._names))
+
+    @property
+    def infinite_spend(self) -> Spend:
+        """The spend of a declassification."""
+        return self.amount(tuple(Fraction(0) if name == "delta" else None for name in self._names))
+
+    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
+        """Return the theorem's limits under a budget: by default those of all numbers together."""
+        return (self._limits(budget),)
+
+    def fits(self, spent: Spend, budget: Budget) -> bool:
+        """Compare a total with the theorem's limits: True if it is within one of them."""
+        return any(is_within(spent.values, box) for box in self.boxes(budget))
+
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
+        """Return the rest of each number by itself, at least 0; None where there is no limit."""
+        limits = zip(self._limits(budget), spent.values, strict=True)
+        return self.amount(
+            tuple(
+                None if most is None else Fraction(0) if value is None else max(Fraction(0), most - value)
+                for most, value in limits
+            )
+        )
+
+    def exceeds(self, spent: Spend, other: Spend) -> bool:
+        """Return True if one total is worse than another."""
+        return bool(self._rank(spent) > self._rank(other))

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from accountant.budget import Budget, Cost
+from accountant.budget import Cost
 from accountant.filters.composition_theorem import UnsupportedCharge
-from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.failures import DeclaredFailures
 from accountant.filters.loss_mixture import loss_at_every_moment
 from accountant.filters.renyi import allowance, epsilon_of
 from accountant.filters.spend import Spend
@@ -74,10 +74,8 @@ class ZeroConcentratedComposition(DeclaredFailures):
             math.inf if rho is None or losses <= 0 else _epsilon_of_rho(up(rho), float(losses) * (1 - 1e-15))
         )
 
-    def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
-        if limits_nothing(budget):
-            return None, self.failure_limit(budget)
-        return _rho_limit(budget.epsilon, self.split(budget.delta).losses), self.failure_limit(budget)
+    def _loss_limits(self, epsilon: float, losses: Fraction) -> tuple[Fraction]:
+        return (_rho_limit(epsilon, losses),)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
@@ -97,6 +95,14 @@ class ZeroConcentratedComposition(DeclaredFailures):
         share = float(split.losses) * (1 - 1e-15)
         most = loss_at_every_moment(_ODOMETER_ORDERS, _ODOMETER_WEIGHTS, lines, share)
         return Cost(None if math.isinf(most) else Fraction(most), Fraction(delta))
+
+
+def odometer_of_rho(
+    theorem: DeclaredFailures, rho: Fraction | None, failed: Fraction | None, delta: float
+) -> Cost:
+    """Return the zCDP odometer's answer for a total of another theorem, with that one's share for failures."""
+    concentrated = ZeroConcentratedComposition(failures=theorem.failures)
+    return concentrated.odometer(concentrated.amount((rho, failed)), delta)
 
 
 @functools.lru_cache(maxsize=4096)

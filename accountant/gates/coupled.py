@@ -171,17 +171,15 @@ class Coupled(Assuming, PrivateGate):
         if values.shape[0] > 1:
             moved = distance(values[1:], values[0], categorical=private._categories > 0)
             self._check_movement(mechanism, moved if where is None else moved * where, calling_place())
+            if where is not None:
+                drawn, values = drawn.ravel() if unseen else drawn[..., where], values[:, where]
             with np.errstate(divide="ignore", invalid="ignore"):
+                under_d = mechanism.log_density(drawn, values[0])
+                ratios = under_d - mechanism.log_density(drawn, values[1:])
                 if where is None:
-                    under_d = mechanism.log_density(drawn, values[0])
-                    ratios = under_d - mechanism.log_density(drawn, values[1:])
                     self.loss += ratios.sum(axis=-1)
                 else:
-                    chosen = drawn.ravel() if unseen else drawn[..., where]
-                    under_d = mechanism.log_density(chosen, values[0][where])
-                    ratios = under_d - mechanism.log_density(chosen, values[1:, where])
-                    lane_of = np.nonzero(where)[0]
-                    np.add.at(self.loss.T, lane_of, ratios.T)
+                    np.add.at(self.loss.T, np.nonzero(where)[0], ratios.T)
         return outputs
 
     def declassify(

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,41 +36,6 @@ class Movement(NamedTuple):
     derivation: Derivation | None = None
 
 
-class Lineage(Protocol):
-    """The provenance of a private value: it follows the operations on the value."""
-
-    def take(self, index: np.ndarray) -> Lineage:
-        """Follow ``value[index]``; a negative index is padding and holds nothing."""
-
-    def add(self, other: Lineage) -> Lineage:
-        """Follow the sum of two private values of the same shape."""
-
-    def shift_by(self, numbers: np.ndarray) -> Lineage:
-        """Follow the coordinate-wise sum with public numbers."""
-
-    def scale_by(self, factor: np.ndarray) -> Lineage:
-        """Follow the coordinate-wise product with a public factor."""
-
-    def sum_coordinates(self) -> Lineage:
-        """Follow the sum over the last axis."""
-
-    def map_to_domain(self, domain: Domain, by: tuple[Transformation, Any] | None = None) -> Lineage:
-        """Follow a function with values in `domain`.
-
-        `by` is the function, if it is a transformation of this library, and the domain of the values that it takes.
-        """
-
-    def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Lineage:
-        """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
-
-        `offset` is the largest size of its results on zeros, `units` the number of units in the last place that it
-        rounds off beyond its stability.
-        """
-
-    def movements(self, where: np.ndarray | None) -> list[Movement]:
-        """List the records in the coordinates `where`, grouped by how far they move them."""
-
-
 class _Untracked:
     """The provenance that gates without a ledger carry: it remembers nothing of any operation."""
 
@@ -78,10 +43,6 @@ class _Untracked:
         return self
 
     take = add = shift_by = scale_by = sum_coordinates = map_to_domain = stretch_by = _itself
-
-    def movements(self, where: np.ndarray | None) -> list[Movement]:
-        """Return no movement."""
-        return []
 
 
 UNTRACKED = _Untracked()
@@ -240,7 +201,10 @@ class Traced:
         return self.add(Traced(dict(self.paid), NOTHING))  # the bounds cover their numbers already
 
     def take(self, index: np.ndarray) -> Traced:
-        """Restrict every record to the coordinates of `index`, shape (1, k)."""
+        """Follow ``value[index]``: restrict every record to the coordinates of `index`, shape (1, k).
+
+        A negative index is padding and holds nothing.
+        """
         coordinates = tuple(index[0].tolist())
         return Traced(
             {record: moved.restrict_to(coordinates) for record, moved in self.influences.items()}, self.bounds
@@ -283,7 +247,10 @@ class Traced:
         )
 
     def map_to_domain(self, domain: Domain, by: tuple[Transformation, Any] | None = None) -> Traced:
-        """Any function of one record moves by at most the diameter of its range."""
+        """Follow a function with values in `domain`: one of one record moves by at most the diameter of its range.
+
+        `by` is the function, if it is a transformation of this library, and the domain of the values that it takes.
+        """
         hashable: Any = domain
         if by is None:
             return Traced(dict.fromkeys(self.influences, influence_of(hashable)), grid_of(domain).bounds)
@@ -293,7 +260,11 @@ class Traced:
         )
 
     def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Traced:
-        """Every coordinate, and their L1 norm, move by at most ``stability * l1``."""
+        """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
+
+        Every coordinate, and their L1 norm, move by at most ``stability * l1``. `offset` is the largest size of its
+        results on zeros, `units` the number of units in the last place that it rounds off beyond its stability.
+        """
         result, taken = {}, 0
         for record, moved in self.influences.items():
             distance = multiply_up(moved.sensitivity.l1, stability)
@@ -356,6 +327,10 @@ def _times_overflowed(width: float, size: float) -> float:
 def _times(factor: float, cap: float) -> float:
     """Multiply a cap by a factor; an absent (infinite) cap stays absent."""
     return cap if math.isinf(cap) else multiply_up(cap, float(factor))
+
+
+Lineage = Traced | _Untracked
+"""The provenance of a private value: it follows the operations on the value."""
 
 
 class TracedSums:

@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,26 +94,6 @@ class _Published:
     outputs: npt.NDArray[Any]
     place: Place
     records: frozenset[RecordId]
-
-
-class Tape(Protocol):
-    """The observer of an accountant: it sees each value that enters or leaves."""
-
-    def note_entry(self, record: RecordId, values: npt.NDArray[Any]) -> None:
-        """Note the data of a record that enter."""
-
-    def note_operation(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
-        """Note an operation on a private value, with its public operands, before it."""
-
-    def answer_release(
-        self,
-        mechanism: Mechanism | None,
-        private: Private | PrivateSums,
-        where: Mask | None,
-        place: Place,
-        draw: _DrawNoise,
-    ) -> npt.NDArray[Any]:
-        """Return the output of a call that is checked and paid for."""
 
 
 class Recording:
@@ -312,6 +292,10 @@ class Retelling:
     def _note(self, kind: str, place: Place, message: str) -> None:
         if self.difference is None:
             self.difference = Difference(kind, place, message)
+
+
+Tape = Recording | Retelling
+"""The observer of an accountant: it sees each value that enters or leaves, and answers releases that are paid for."""
 
 
 def _values_at(private: Private | PrivateSums, where: Mask | None) -> npt.NDArray[Any]:

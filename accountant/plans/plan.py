@@ -8,11 +8,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, is_within
-from accountant.filters.spend import Spend, difference
+from accountant.filters.spend import NamedNumbers, Spend
 from accountant.recorded import describe
 from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mechanism_from_dict
 from mechanisms.composition.composed_loss import ComposedLoss, compose
@@ -211,7 +211,7 @@ def _merge_steps(step: PlanStep, other: PlanStep) -> PlanStep:
 
 
 @dataclass(frozen=True)
-class PlannedComposition:
+class PlannedComposition(NamedNumbers):
     """The composition of a declared plan: a record's account counts which of its releases were made.
 
     A release that is not planned, or was already made as often as planned, is refused. The guarantee is
@@ -219,27 +219,11 @@ class PlannedComposition:
     """
 
     plan: Plan
-    name = "declared plan"
+    name: ClassVar[str] = "declared plan"
 
     @functools.cached_property
-    def _names(self) -> tuple[str, ...]:
+    def _names(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(f"releases through {step.mechanism!r}" for step in self.plan.steps)
-
-    def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
-        """Return counts in this currency, one for each step."""
-        if len(values) != len(self.plan.steps):
-            raise ParameterError(f"{len(values)} numbers: the plan has {len(self.plan.steps)} steps")
-        return Spend(self._names, values)
-
-    @property
-    def zero_spend(self) -> Spend:
-        """The spend of a record that used no release."""
-        return self.amount((Fraction(0),) * len(self.plan.steps))
-
-    @property
-    def infinite_spend(self) -> Spend:
-        """The spend of a declassification, which no plan contains."""
-        return self.amount((None,) * len(self.plan.steps))
 
     def settings(self) -> dict[str, Any]:
         """Return the plan as JSON-able data."""
@@ -300,9 +284,11 @@ class PlannedComposition:
             "(ZeroConcentratedComposition, RenyiComposition, GaussianComposition, AdvancedComposition)"
         )
 
-    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
-        """Return the limits of one box: how often each release is planned."""
-        return (tuple(Fraction(step.count) for step in self.plan.steps),)
+    def _limits(self, budget: Budget) -> NumberLimits:
+        """Return how often each release is planned."""
+        return tuple(Fraction(step.count) for step in self.plan.steps)
+
+    boxes = NamedNumbers.boxes  # beside `fits`, which decides by it
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
         """Return True if a record used no release more often than planned."""
@@ -320,15 +306,8 @@ class PlannedComposition:
         upper = 0.0 if used is None else used.epsilon(budget.delta).upper
         return Cost(None if math.isinf(upper) else Fraction(upper), Fraction(budget.delta))
 
-    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
-        """Return how many of each release are left."""
-        return difference(self._names, tuple(Fraction(step.count) for step in self.plan.steps), spent)
-
-    def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Return True if one record used more releases than another, counting each by its share of the plan."""
-        return self._share(spent) > self._share(other)
-
-    def _share(self, spent: Spend) -> Fraction | float:
+    def _rank(self, spent: Spend) -> Fraction | float:
+        """Order totals by how much they use, each number by its share of the plan."""
         if None in spent.values:
             return math.inf
         return sum(

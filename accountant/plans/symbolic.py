@@ -25,31 +25,32 @@ from typing import Any, ClassVar, Literal
 
 from accountant.plans.formulas import check_declared, formula, value_at
 from accountant.plans.plan import Plan, PlanStep
-from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
+from accountant.plans.values import SymbolDomain
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 from mechanisms.domains.sensitivity import UNIT
 from mechanisms.numerics.rounding import down, square_root_up, up
 from mechanisms.parameters import ParameterError
 
-__all__ = [
-    "CounterexampleFound",
-    "DeclassifiedStep",
-    "IntegerRange",
-    "NumericClaim",
-    "RealAbove",
-    "SymbolDomain",
-    "SymbolicCalibrated",
-    "SymbolicGaussian",
-    "SymbolicLaplace",
-    "SymbolicPlan",
-    "SymbolicResponse",
-    "SymbolicStep",
-    "find_counterexample",
-]
+
+class _Release:
+    """The parameters of a kind of release that a proof needs: which they are, and what they must be."""
+
+    ABOVE: ClassVar[Mapping[str, tuple[str, int]]] = {}
+    """Parameters with their names in words, and the number that each must be above."""
+    WHOLE: ClassVar[tuple[str, ...]] = ()
+    """Parameters that must be integers."""
+
+    @property
+    def mu_squared(self) -> Any:
+        """The cost in Gaussian differential privacy; None for no formula."""
+        return None
+
+
+_COORDINATES = {"coordinates": ("the number of coordinates", 0)}
 
 
 @dataclass(frozen=True)
-class SymbolicLaplace:
+class SymbolicLaplace(_Release):
     """Laplace noise on one coordinate that a record moves by at most 1.
 
     Parameters
@@ -60,25 +61,16 @@ class SymbolicLaplace:
         The number of coordinates of a released vector for which the noise is calibrated.
     """
 
+    ABOVE: ClassVar = {"scale": ("the scale", 0), **_COORDINATES}
+    WHOLE: ClassVar = ("coordinates",)
+
     scale: Any
     coordinates: Any = 1
-    mu_squared: ClassVar[None] = None
-    """No formula."""
 
     @property
     def epsilon(self) -> Any:
         """1 / scale."""
         return 1 / formula("scale", self.scale)
-
-    @property
-    def positive_expressions(self) -> Mapping[str, Any]:
-        """The expressions that must be above 0, by name."""
-        return {"the scale": self.scale, "the number of coordinates": self.coordinates}
-
-    @property
-    def integer_expressions(self) -> Mapping[str, Any]:
-        """The expressions that must be integers, by name."""
-        return {"the number of coordinates": self.coordinates}
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its scale rounded up to a float, and the movement of one coordinate."""
@@ -88,7 +80,7 @@ class SymbolicLaplace:
 
 
 @dataclass(frozen=True)
-class SymbolicGaussian:
+class SymbolicGaussian(_Release):
     """Gaussian noise on one coordinate that a record moves by at most 1.
 
     Parameters
@@ -98,6 +90,9 @@ class SymbolicGaussian:
     coordinates
         The number of coordinates of a released vector for which the noise is calibrated.
     """
+
+    ABOVE: ClassVar = {"variance": ("the variance", 0), **_COORDINATES}
+    WHOLE: ClassVar = ("coordinates",)
 
     variance: Any
     coordinates: Any = 1
@@ -109,16 +104,6 @@ class SymbolicGaussian:
         """1 / variance."""
         return 1 / formula("variance", self.variance)
 
-    @property
-    def positive_expressions(self) -> Mapping[str, Any]:
-        """The expressions that must be above 0, by name."""
-        return {"the variance": self.variance, "the number of coordinates": self.coordinates}
-
-    @property
-    def integer_expressions(self) -> Mapping[str, Any]:
-        """The expressions that must be integers, by name."""
-        return {"the number of coordinates": self.coordinates}
-
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its sigma rounded up to a float, and the movement of one coordinate."""
         size = int(_value(self.coordinates, point))
@@ -127,23 +112,14 @@ class SymbolicGaussian:
 
 
 @dataclass(frozen=True)
-class SymbolicResponse:
+class SymbolicResponse(_Release):
     """Randomized response among `size` categories."""
+
+    ABOVE: ClassVar = {"epsilon": ("epsilon", 0), "size": ("the number of categories", 1)}
+    WHOLE: ClassVar = ("size",)
 
     size: Any
     epsilon: Any
-    mu_squared: ClassVar[None] = None
-    """No formula."""
-
-    @property
-    def positive_expressions(self) -> Mapping[str, Any]:
-        """The expressions that must be above 0, by name."""
-        return {"epsilon": self.epsilon, "one less than the number of categories": self.size - 1}
-
-    @property
-    def integer_expressions(self) -> Mapping[str, Any]:
-        """The expressions that must be integers, by name."""
-        return {"the number of categories": self.size}
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its epsilon rounded down to a float."""
@@ -153,7 +129,7 @@ class SymbolicResponse:
 
 
 @dataclass(frozen=True)
-class SymbolicCalibrated:
+class SymbolicCalibrated(_Release):
     """A release that its maker calibrates numerically to epsilon, at a delta that all releases together stay within.
 
     That it does so for all values cannot be proved from outside: proofs of a plan rest on it
@@ -167,17 +143,10 @@ class SymbolicCalibrated:
         Function that returns the mechanism at given values.
     """
 
+    ABOVE: ClassVar = {"epsilon": ("epsilon", 0)}
+
     epsilon: Any
     make: Callable[[Mapping[Any, Any]], Mechanism]
-    mu_squared: ClassVar[None] = None
-    """No formula."""
-    integer_expressions: ClassVar[Mapping[str, Any]] = {}
-    """No expressions: no parameter must be an integer."""
-
-    @property
-    def positive_expressions(self) -> Mapping[str, Any]:
-        """The expressions that must be above 0, by name."""
-        return {"epsilon": self.epsilon}
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism at these values.
@@ -198,7 +167,7 @@ class SymbolicCalibrated:
 
 
 @dataclass(frozen=True)
-class DeclassifiedStep:
+class DeclassifiedStep(_Release):
     """A value that is published as it is."""
 
     reason: str
@@ -206,10 +175,6 @@ class DeclassifiedStep:
     """Infinity."""
     mu_squared: ClassVar[float] = math.inf
     """Infinity."""
-    positive_expressions: ClassVar[Mapping[str, Any]] = {}
-    """No expressions: there are no parameters."""
-    integer_expressions: ClassVar[Mapping[str, Any]] = {}
-    """No expressions: there are no parameters."""
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return no mechanism."""
@@ -394,7 +359,11 @@ _RELEASES = (SymbolicLaplace, SymbolicGaussian, SymbolicResponse, SymbolicCalibr
 
 def _formulas(step: SymbolicStep) -> dict[str, Any]:
     """Return every formula of a step, by name."""
-    return {"the count": step.count, **step.release.positive_expressions, **step.release.integer_expressions}
+    release = step.release
+    return {
+        "the count": step.count,
+        **{words: getattr(release, name) for name, (words, _) in release.ABOVE.items()},
+    }
 
 
 def _total(steps: tuple[SymbolicStep, ...], currency: str) -> Any:
@@ -419,13 +388,12 @@ def _cost_at(
     total: Fraction | float = Fraction(0)
     for step in steps:
         count, cost = _value(step.count, point), getattr(step.release, currency)
-        whole = [count, *(_value(size, point) for size in step.release.integer_expressions.values())]
-        positive = [_value(value, point) for value in step.release.positive_expressions.values()]
+        given = {name: _value(getattr(step.release, name), point) for name in step.release.ABOVE}
         if (
             cost is None
             or count < 0
-            or any(n.denominator != 1 for n in whole)
-            or min(positive, default=1) <= 0
+            or any(n.denominator != 1 for n in (count, *(given[name] for name in step.release.WHOLE)))
+            or any(given[name] <= least for name, (_, least) in step.release.ABOVE.items())
         ):
             return None
         total += 0 if count == 0 else cost if cost == math.inf else count * _value(cost, point)

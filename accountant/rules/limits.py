@@ -6,7 +6,7 @@ The functions are pure: ledgers keep the counts, pass the scope and the time, an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -300,20 +300,13 @@ class Limits:
                 return datetime.fromtimestamp((day + days + 1) * 86_400, UTC)
         return None
 
-    def with_charge(
-        self,
-        key: Any,
-        row: Row,
-        price: Vector,
-        counting: Sequence[int],
-        now: int,
-    ) -> Row:
+    def with_charge(self, key: Any, row: Row, price: Vector, counting: Sequence[int], now: int) -> Row:
         """Return a record's counts after a charge."""
         return tuple(
             counted.with_charge(self._units, price, self._day(i, now), _first_day(self.rules[i], now))
-            if i in counting and self._members(i, key) is not None
+            if counts
             else counted
-            for i, counted in enumerate(row)
+            for i, counted, counts in self._counted(key, row, counting)
         )
 
     def with_reservation(
@@ -321,11 +314,14 @@ class Limits:
     ) -> Row:
         """Return a record's counts after a reservation."""
         return tuple(
-            counted.with_reservation(self._units, price, position)
-            if i in counting and self._members(i, key) is not None
-            else counted
-            for i, counted in enumerate(row)
+            counted.with_reservation(self._units, price, position) if counts else counted
+            for _, counted, counts in self._counted(key, row, counting)
         )
+
+    def _counted(self, key: Any, row: Row, counting: Sequence[int]) -> Iterator[tuple[int, _RuleCount, bool]]:
+        """Yield the number of each rule, its count of a record, and True if it counts this charge of the record."""
+        for i, counted in enumerate(row):
+            yield i, counted, i in counting and self._members(i, key) is not None
 
     def with_draw(self, row: Row, position: int, now: int) -> Row:
         """Return a record's counts after a reservation is drawn: it becomes a charge of today."""

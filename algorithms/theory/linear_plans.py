@@ -25,15 +25,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from accountant.plans.plan import Plan, PlanStep
 from accountant.plans.symbolic import (
-    IntegerRange,
     NumericClaim,
-    RealAbove,
-    SymbolDomain,
     SymbolicCalibrated,
     SymbolicGaussian,
     SymbolicPlan,
     SymbolicStep,
 )
+from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 from algorithms.linear.linear_phases import PAPER
 from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.composition.enclosure import Enclosure

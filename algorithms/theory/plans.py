@@ -22,10 +22,7 @@ from typing import TYPE_CHECKING, Any
 from accountant.plans.symbolic import (
     CounterexampleFound,
     DeclassifiedStep,
-    IntegerRange,
     NumericClaim,
-    RealAbove,
-    SymbolDomain,
     SymbolicCalibrated,
     SymbolicGaussian,
     SymbolicLaplace,
@@ -34,6 +31,7 @@ from accountant.plans.symbolic import (
     SymbolicStep,
     find_counterexample,
 )
+from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 from accountant.proofs.plan_document import plan_document
 from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_claim, linear_plan, log_above

@@ -28,6 +28,7 @@ from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.sampling.evidence import Evidence
 from verify.verdict.answer import SubjectKind
 from verify.verdict.audit_document import audit_document
 from verify.verdict.result import Verification
@@ -76,7 +77,8 @@ def _verified(
         trials=1000,
     )
     decision = decide(
-        _CLAIM, upper=upper, lower=lower, witness=witness, findings=findings, assumptions=assumptions
+        _CLAIM,
+        Evidence(upper=upper, lower=lower, witness=witness, findings=findings, assumptions=assumptions),
     )
     details = {
         "detection_floor": exact(

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from accountant.files.data_files import DataFileError, from_json
+from accountant.files.json_form import json_able
 from accountant.files.whole_file import whole_file
 from algorithms.claim import Claim
 from mechanisms.parameters import DPWitnessError
 from verify.betting.anytime_result import AnytimeResult, Opening
-from verify.findings.json_form import json_able
 
 _FORMAT = "dpwitness wealth, version 3"
 

@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from accountant.files.json_object import FromJson, JsonError, JsonObject
+from accountant.files.json_form import json_able, json_fields, read_fields
+from accountant.files.json_object import JsonError, JsonObject
 from accountant.proofs.proof_document import FORMAT
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms.parameters import ParameterError
-from verify.document.html_page import fragment
-from verify.findings.json_form import json_able, read_fields
 from verify.findings.sentences import Sentence
 from verify.options import Options, each_option
 from verify.proof_checker import claim_as_data
 from verify.subjects.reproduction import rerun_command
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind
+from verify.verdict.result_kinds import ShownResult
 from verify.verdict.verdict import claim_words
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ PROOF_KEYS = ("format", "claim", "symbols", "releases", "records", "theorem")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Certificate(FromJson):
+class Certificate(ShownResult):
     """A certified claim with its proof, and the tests beside it; `verify.certify` makes one.
 
     It rests on no assumption: a claim that does gets no certificate. The independent checker alone decides from `proof`
@@ -84,14 +84,6 @@ class Certificate(FromJson):
         """One line; `json` gives everything."""
         return f"<Certificate of {self.subject}: {self.claim_words}>"
 
-    def _repr_html_(self) -> str:
-        """The certificate, as notebooks show it."""
-        from verify.certificates.certificate_document import (
-            certificate_document,
-        )  # it shows this file's class
-
-        return fragment(certificate_document(self))
-
     @property
     def claim_words(self) -> str:
         """Epsilon, delta and the relation, on one line."""
@@ -127,17 +119,8 @@ class Certificate(FromJson):
 
     def json(self) -> dict[str, Any]:
         """Return the certificate as JSON data: the proof, and beside it, as ``tested``, everything else."""
-        tested = {
-            "subject": self.subject,
-            "kind": self.kind,
-            "claim": self.claim,
-            "reasons": self.reasons,
-            "options": self.options,
-            "repeat": self.repeat,
-            "flows": self.flows,
-            **self.provenance.json(),
-        }
-        return {**self.proof, "tested": _without_floats(json_able(tested))}
+        tested = json_fields(self, (*_OWN, "options"))
+        return {**self.proof, "tested": _without_floats(tested)}
 
     @classmethod
     def from_json(cls, data: Any) -> Certificate:

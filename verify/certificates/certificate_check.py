@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from accountant.files.json_form import json_able
 from algorithms.claim import Claim
 from mechanisms import ParameterError
 from verify.certificates.certificate import Certificate
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
-from verify.findings.json_form import json_able
 from verify.findings.sentences import Sentence, exact, remark
 from verify.findings.subject_error import SubjectError
 from verify.proof_checker import CheckedProof, check_proof, check_proof_file

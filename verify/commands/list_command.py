@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from accountant.files.json_form import json_able
 from algorithms.problems import (
     Parameter,
     ProblemEntry,
@@ -25,7 +26,6 @@ from verify.deployments.deployments_table import deployment_facts, deployments_b
 from verify.deployments.known_deployments import known_deployments
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
-from verify.findings.json_form import json_able
 from verify.findings.sentences import remark
 from verify.subjects.resolve import every_learner, names_file, resolve
 

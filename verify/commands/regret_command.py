@@ -12,6 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from accountant.files.json_form import json_able
 from algorithms.blocks import BlockStore, make_executor
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
@@ -29,7 +30,6 @@ from verify.conduct.progress import Progress
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.png import draw_png
 from verify.document.terminal_text import print_blocks, print_document
-from verify.findings.json_form import json_able
 from verify.findings.sentences import confident, observed, remark
 from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject

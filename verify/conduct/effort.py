@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from algorithms.blocks import Executor, Serial
 from algorithms.learner import check_horizon
@@ -104,48 +106,27 @@ class Effort:
         )
 
 
-EFFORTS: dict[str, Effort] = {
-    "quick": Effort(
-        accounting_rounds=200,
-        coupled_rounds=12,
-        coupled_lanes=256,
-        samples=100_000,
-        view_rounds=3,
-        replays=20,
-        scan_rounds=32,
-        scan_lanes=512,
-        lane_rounds=1_000_000,
-        single_samples=100_000,
-        search_samples=1_000_000,
-        batch_samples=1_000_000,
-    ),
-    "default": Effort(
-        accounting_rounds=1_000,
-        coupled_rounds=24,
-        coupled_lanes=512,
-        samples=2_000_000,
-        view_rounds=4,
-        replays=100,
-        scan_rounds=64,
-        scan_lanes=2_048,
-        lane_rounds=6_000_000,
-        single_samples=400_000,
-        search_samples=3_000_000,
-        batch_samples=10_000_000,
-    ),
-    "thorough": Effort(
-        accounting_rounds=5_000,
-        coupled_rounds=48,
-        coupled_lanes=1_024,
-        samples=20_000_000,
-        view_rounds=8,
-        replays=500,
-        scan_rounds=1_024,
-        scan_lanes=4_096,
-        lane_rounds=60_000_000,
-        single_samples=400_000,
-        search_samples=3_000_000,
-        batch_samples=60_000_000,
-    ),
+_SIZES: Mapping[str, tuple[int, int, int]] = {
+    "accounting_rounds": (200, 1_000, 5_000),
+    "coupled_rounds": (12, 24, 48),
+    "coupled_lanes": (256, 512, 1_024),
+    "samples": (100_000, 2_000_000, 20_000_000),
+    "view_rounds": (3, 4, 8),
+    "replays": (20, 100, 500),
+    "scan_rounds": (32, 64, 1_024),
+    "scan_lanes": (512, 2_048, 4_096),
+    "lane_rounds": (1_000_000, 6_000_000, 60_000_000),
+    "single_samples": (100_000, 400_000, 400_000),
+    "search_samples": (1_000_000, 3_000_000, 3_000_000),
+    "batch_samples": (1_000_000, 10_000_000, 60_000_000),
 }
+"""The sizes in the three efforts, the smallest first."""
+
+
+def _effort(number: int) -> Effort:
+    sizes: dict[str, Any] = {name: row[number] for name, row in _SIZES.items()}
+    return Effort(**sizes)
+
+
+EFFORTS = {name: _effort(number) for number, name in enumerate(("quick", "default", "thorough"))}
 """Efforts by name."""

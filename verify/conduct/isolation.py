@@ -28,7 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import connection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from accountant.files.data_files import DataFileError, from_json
 from verify.conduct.interrupts import count_interrupts
@@ -56,16 +56,20 @@ class OwnFault(RuntimeError):
     """An error of dpwitness's own in another process; the traceback there is its note."""
 
 
-class Reports(Protocol):
-    """The reports that the work sends to the process that waits for it."""
+@dataclass(frozen=True)
+class Reports:
+    """The reports that the work sends to the process that waits for it.
 
-    def progress(self, share: float, doing: str) -> None:
-        """Report the share of the work that is done."""
-        ...
+    Attributes
+    ----------
+    progress
+        Reports the share of the work that is done.
+    note
+        Sends JSON data before the answer.
+    """
 
-    def note(self, data: Any) -> None:
-        """Send JSON data before the answer."""
-        ...
+    progress: Progress
+    note: Callable[[Any], None]
 
 
 def in_own_process(
@@ -104,7 +108,7 @@ def in_own_process(
         At the third Ctrl-C, or if `work` raised it.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
-        return work(_LocalReports(progress, noted))
+        return work(Reports(progress, noted))
     (reading, writing), (hearing, printing) = os.pipe(), os.pipe()
     context = multiprocessing.get_context("fork")
     ends = _Ends(reading, writing, hearing, printing)
@@ -307,14 +311,6 @@ class _Received:
         return False
 
 
-class _LocalReports:
-    """Reports within one process."""
-
-    def __init__(self, progress: Progress, noted: Callable[[Any], None]) -> None:
-        self.progress = progress
-        self.note = noted
-
-
 class _PipeReports:
     """Reports to the process that waits, one line each."""
 
@@ -375,7 +371,7 @@ def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[
     reports = _PipeReports(ends.writing)
     _redirect_standard_streams(ends.printing)
     try:
-        message = {"answer": work(reports)}
+        message = {"answer": work(Reports(reports.progress, reports.note))}
     except KeyboardInterrupt:
         message = {"interrupted": True}
     except MemoryError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 
 from verify.document.elements import (
     SIGNS,
@@ -31,60 +32,7 @@ from verify.findings.printable import printable
 _PHOTO = '<img src="data:image/png;base64,'
 _LONGEST_WORD = 20  # a cell breaks longer ones anywhere, and others never
 
-_STYLE = """
-.dpwitness{color-scheme:light dark;--ink:#1b1b1f;--page:#ffffff;--soft:#55575f;--rule:#cfd2da;--wash:#f3f4f7;
---good:#14632e;--bad:#a11a1a;--open:#7a4b00;--proved:#1a56a0;--shown:#a11a1a;
-color:var(--ink);background:var(--page);font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1rem}
-@media (prefers-color-scheme:dark){.dpwitness{--ink:#e8e8ec;--page:#17181c;--soft:#b0b3bd;--rule:#45484f;--wash:#22242a;
---good:#7fd79a;--bad:#ff9c94;--open:#f0c060;--proved:#8ab8ff;--shown:#ff9c94}}
-.dpwitness h1,.dpwitness h2,.dpwitness h3,.dpwitness h4{line-height:1.25;margin:1.6em 0 .4em;color:var(--ink);
-overflow-wrap:anywhere}
-.dpwitness .verdict{font-weight:700;letter-spacing:.04em;padding:.15em .5em;border:2px solid;border-radius:.3em;
-margin-right:.5em;display:inline-block}
-.dpwitness .good{color:var(--good)}.dpwitness .bad{color:var(--bad)}.dpwitness .open{color:var(--open)}
-@media (max-width:30rem){.dpwitness :is(h1,h2){font-size:1.4rem}}
-.dpwitness .meaning{font-size:1.15em;font-weight:600}
-.dpwitness table{border-collapse:collapse;width:100%;font-size:.92em;background:transparent}
-.dpwitness .scrolls{overflow-x:auto;margin:.6em 0}
-.dpwitness th,.dpwitness td{text-align:left;vertical-align:top;padding:.3em .6em;border-bottom:1px solid var(--rule);
-color:var(--ink);background:transparent}
-.dpwitness .long{overflow-wrap:anywhere;min-width:10rem}
-.dpwitness .facts th{width:9.5rem;color:var(--soft);font-weight:600}.dpwitness .facts td{overflow-wrap:anywhere}
-@media (max-width:30rem){.dpwitness .facts :is(tr,th,td){display:block;width:auto}
-.dpwitness .facts th{border:0;padding-bottom:0}}
-.dpwitness pre{background:var(--wash);color:var(--ink);padding:.6em .8em;white-space:pre-wrap;overflow-wrap:anywhere;
-border-radius:.3em;margin:.6em 0}
-.dpwitness pre span{display:inline-block;max-width:100%}
-.dpwitness :is(p,li,summary,figcaption){overflow-wrap:anywhere}
-.dpwitness details{border:1px solid var(--rule);border-radius:.3em;padding:.4em .8em;margin:.8em 0}
-.dpwitness summary{cursor:pointer;font-weight:600}
-.dpwitness a{color:var(--proved)}.dpwitness :focus-visible{outline:3px solid var(--proved);outline-offset:2px}
-.dpwitness article+article{border-top:3px solid var(--rule);margin-top:3rem}
-.dpwitness footer{color:var(--soft);font-size:.85em;margin-top:3rem;border-top:1px solid var(--rule)}
-.dpwitness figure{margin:.8em 0}.dpwitness figcaption{color:var(--soft);font-size:.92em}
-.dpwitness svg{width:100%;height:auto;max-width:36rem;display:block}
-.dpwitness img{max-width:100%;height:auto;background:#fff}
-.dpwitness svg text{fill:var(--ink);font:13px system-ui,sans-serif}
-.dpwitness svg .small{fill:var(--soft);font-size:12px}
-.dpwitness .axis,.dpwitness .frame{stroke:var(--ink);fill:none}.dpwitness .grid{stroke:var(--rule)}
-.dpwitness .dots{stroke-dasharray:2 5}.dpwitness .bar{fill:var(--proved)}.dpwitness .faint{fill-opacity:.4}
-.dpwitness .mark{fill:var(--ink)}
-.dpwitness .law{fill:var(--proved);stroke:var(--proved);stroke-width:1.5}
-.dpwitness .prime{fill:var(--page);stroke:var(--shown);stroke-width:1.5}
-.dpwitness .event{fill:var(--ink);fill-opacity:.12}
-.dpwitness .area{fill:var(--proved);fill-opacity:.18;stroke:none}
-.dpwitness .line{fill:none;stroke-width:2}.dpwitness .proved{stroke:var(--proved)}
-.dpwitness .shown{stroke:var(--shown);stroke-dasharray:7 3}
-.dpwitness .claim{stroke:var(--ink);stroke-dasharray:3 3}.dpwitness .aside{stroke:var(--soft);stroke-dasharray:1 4}
-@page{margin:18mm 16mm}
-@media print{.dpwitness{--ink:#000;--page:#fff;--soft:#333;--rule:#999;--wash:#f3f4f7;--good:#14632e;--bad:#a11a1a;
---open:#7a4b00;--proved:#1a56a0;--shown:#a11a1a;font-size:11pt;max-width:none;padding:0}
-.dpwitness article+article{break-before:page;border:0;margin:0}
-.dpwitness .scrolls{overflow:visible}.dpwitness .long{min-width:8rem}
-.dpwitness :is(figure,tr,pre){break-inside:avoid}
-.dpwitness h2,.dpwitness h3,.dpwitness h4{break-after:avoid}
-.dpwitness details::details-content{content-visibility:visible;display:block;height:auto}}
-"""
+_STYLE = "\n" + Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 _HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">

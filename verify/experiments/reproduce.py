@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from accountant.files.json_form import json_able, reader_of
 from accountant.files.json_object import FromJson, JsonObject
 from accountant.provenance import Provenance, made_now
 from algorithms.blocks import Executor, Processes
@@ -18,7 +19,6 @@ from verify.experiments.draw import draw_figure, draw_table
 from verify.experiments.experiment import Experiment, Figure, PaperTable, Results, Scale, Seen, Size
 from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.run_all import run_all, with_data
-from verify.findings.json_form import json_able, reader_of
 
 FORMAT = "dpwitness reproduction, version 1"
 

@@ -566,12 +566,15 @@ class LowerBound:
         values
             The values of its other fields in braces.
         """
-        values = {"bound": self.description, **values}
         if self.exact:
-            return exact(words, how=f"{self.method}; exact", **values)
+            return exact(words, how=f"{self.method}; exact", bound=self.description, **values)
         how = f"{self.method}; {percent(self.confidence)} confidence"
         how += f", {counted_noun(self.samples, 'draw')}" if self.samples else ""
-        return confident(words, self.confidence, self.samples or None, how=how, **values)
+        return self.as_sure(words, how=how, **values)
+
+    def as_sure(self, words: str, /, **values: object) -> Sentence:
+        """Return a sentence that holds with the bound's confidence, by its draws; ``{bound}`` is its description."""
+        return confident(words, self.confidence, self.samples or None, bound=self.description, **values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from enum import StrEnum, unique
 from string import Formatter
 from typing import Any
 
+from accountant.files.json_form import json_able, reader_of
 from accountant.files.json_object import JsonObject
 from mechanisms.numerics.printed_numbers import percent, words_after
 from mechanisms.parameters import ParameterError
-from verify.findings.json_form import json_able, reader_of
 from verify.findings.subject_error import describe_error
 
 _FORMATTER = Formatter()

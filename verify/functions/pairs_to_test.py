@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from accountant.files.json_form import json_able
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import subprogress
 from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
-from verify.findings.json_form import json_able
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns, key_of

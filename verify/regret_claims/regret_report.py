@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from accountant.files.json_object import FromJson, JsonError, JsonObject
+from accountant.files.json_form import json_able, reader_of
+from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance, made_now
 from mechanisms import Neighbouring
 from mechanisms.numerics.printed_numbers import at_least, at_most, nearest
-from verify.document.html_page import fragment
-from verify.findings.json_form import json_able, reader_of
 from verify.findings.sentences import Sentence, confident, exact, remark
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
-from verify.verdict.result_kinds import document_of
+from verify.verdict.result_kinds import ShownResult
 
 FORMAT = "dpwitness regret, version 1"
 _DIGITS = 5  # of numbers in reasons
@@ -74,7 +73,7 @@ class TheoremValue:
 
 
 @dataclass(frozen=True)
-class RegretReport(FromJson):
+class RegretReport(ShownResult):
     """A regret report.
 
     Attributes
@@ -224,10 +223,6 @@ class RegretReport(FromJson):
             trivial=nearest(theorem.trivial, _DIGITS),
             tells="longer runs may decide" if theorem.of_runs else f"non-vacuous from: {first}",
         )
-
-    def _repr_html_(self) -> str:
-        """The report, as notebooks show it."""
-        return fragment(document_of(self))
 
     @classmethod
     def from_json(cls, data: Any) -> RegretReport:

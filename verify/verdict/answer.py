@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Any
 
+from accountant.files.json_form import json_able, read_fields
 from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from mechanisms.parameters import DPWitnessError
-from verify.findings.json_form import json_able, read_fields
 from verify.sampling.evidence import Evidence
 
 

@@ -69,6 +69,7 @@ _FILE = remark(
 def audit_document(audited: Audit, **files: str) -> Document:
     """Return an audit as a document; `files` are digests of the files it was read from, by name."""
     verdict, tone = _NO_BUDGET if audited.remaining is None else _VERDICTS[audited.within]
+    enforced = () if audited.chosen_under is None else (audited.chosen_under.theorem,)
     sections = [
         _metadata_section(audited.about),
         _meaning(audited),
@@ -79,7 +80,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
         _assumptions(audited),
         _certainty(audited),
         provenance_section(audited.provenance, **files),
-        references_section(_theorem_names(audited)),
+        references_section((*audited.theorems, *enforced)),
     ]
     return Document(
         verdict,
@@ -163,11 +164,6 @@ def _bounds_above(answer: Enclosure | Bound) -> bool:
 def _written_lower(answer: Enclosure | Bound, digits: int = _DIGITS) -> str:
     lower = lower_end(answer)
     return "-" if lower is None else at_least(lower, digits)
-
-
-def _theorem_names(audited: Audit) -> tuple[str, ...]:
-    chosen = () if audited.chosen_under is None else (audited.chosen_under.theorem,)
-    return (*audited.theorems, *chosen)
 
 
 def audit_person_sentence(audited: Audit) -> Sentence:

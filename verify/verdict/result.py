@@ -5,23 +5,23 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
-from accountant.files.json_object import FromJson, JsonError, JsonObject, checked_text
+from accountant.files.json_form import check_derived, json_able, json_fields, read_fields
+from accountant.files.json_object import JsonError, JsonObject, checked_text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption
 from mechanisms.numerics.printed_numbers import at_least, at_most
 from mechanisms.parameters import ParameterError
-from verify.document.html_page import fragment
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
-from verify.findings.json_form import json_able, read_fields, reader_of
 from verify.findings.printable import printable
 from verify.findings.sentences import read_sentence
+from verify.sampling.evidence import Evidence
 from verify.verdict.answer import SubjectKind
-from verify.verdict.result_kinds import document_of
+from verify.verdict.result_kinds import ShownResult, document_of
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, claim_words, decide
 
 FORMAT = "dpwitness verification, version 1"
@@ -30,7 +30,7 @@ _FARTHEST = 1e300  # the largest epsilon of a curve that is drawn
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Verification(FromJson):
+class Verification(ShownResult):
     """The whole result of one verification.
 
     Attributes
@@ -59,6 +59,9 @@ class Verification(FromJson):
         More keys of the JSON object, such as ``"coupled"`` or ``"detection_floor"``; they must not repeat
         its own.
     """
+
+    KEYS: ClassVar = {"witness": "best_event", "refuting_witness": "witness"}
+    DERIVED: ClassVar = ("refuting_witness",)
 
     subject: str
     kind: SubjectKind
@@ -101,10 +104,6 @@ class Verification(FromJson):
         print_document(document_of(self), Console(file=text, width=80, color_system=None))
         return text.getvalue().rstrip("\n")
 
-    def _repr_html_(self) -> str:
-        """The report, as notebooks show it."""
-        return fragment(document_of(self))
-
     def __repr__(self) -> str:
         """One line; `str` gives the report, `json` everything."""
         low, high = self.epsilon_interval
@@ -113,6 +112,11 @@ class Verification(FromJson):
             f"epsilon at least {at_least(low)}, at most {'not known' if self.upper is None else at_most(high)}, "
             f"neighbours: {self.claim.neighbours}>"
         )
+
+    @property
+    def refuting_witness(self) -> Witness | None:
+        """The witness of a refutation; None beside any other verdict."""
+        return self.witness if self.verdict == "refuted" else None
 
     def json(self) -> dict[str, Any]:
         """The result as JSON-able data: infinity is the string "inf".
@@ -124,26 +128,11 @@ class Verification(FromJson):
         ParameterError
             If a number is NaN, or a key of `details` is taken.
         """
-        result: dict[str, Any] = {
-            "subject": self.subject,
-            "claim": self.claim,
-            "verdict": self.verdict,
-            "reasons": self.decision.reasons,
-            "upper": self.upper,
-            "lower": self.lower,
-            "witness": self.witness if self.verdict == "refuted" else None,
-            "findings": self.findings,
-            "assumptions": self.assumptions,
-            "seed": self.seed,
-            **self.provenance.json(),
-            "kind": self.kind,
-            "format": FORMAT,
-            "best_event": self.witness,
-        }
+        stated = (*_OWN[:5], *self.DERIVED, *_OWN[5:])
+        result = {**json_fields(self, stated), "format": FORMAT}
         if taken := result.keys() & self.details.keys():
             raise ParameterError(f"details must not repeat the result's own keys, got {sorted(taken)}")
-        plain: dict[str, Any] = json_able({**result, **self.details})
-        return plain
+        return {**result, **json_able(self.details)}
 
     @classmethod
     def from_json(cls, data: Any) -> Verification:
@@ -159,37 +148,38 @@ class Verification(FromJson):
         """
         read = JsonObject(data, "the result")
         read.one_of("format", [FORMAT])
-        decision = Decision(**read_fields(read, Decision, ("verdict", "reasons")))
-        refuting = read.optional("witness", reader_of(Witness))
-        best_event = read.optional("best_event", reader_of(Witness))
         own = read_fields(read, cls, _OWN)
-        result = cls(decision=decision, witness=best_event, **own, details=read.pop_remaining())
-        _check_verdict(result, refuting)
+        result = cls(**own)
+        _check_verdict(result)
+        check_derived(read, result)
+        result = replace(result, details=read.pop_remaining())
         _check_shown(result.details)
         return result
 
 
-_OWN = ("subject", "kind", "claim", "upper", "lower", "findings", "seed", "provenance", "assumptions")
+_OWN = (
+    *("subject", "claim", "decision", "upper", "lower"),
+    *("findings", "assumptions", "seed", "provenance", "kind", "witness"),
+)
+"""The fields that JSON has as they are, in its order: what is derived stands between the two lines."""
 
 
-def _check_verdict(result: Verification, refuting: Witness | None) -> None:
+def _check_verdict(result: Verification) -> None:
     """Refuse a verdict that contradicts the bounds, findings and witness beside it.
 
     Declassified data and contradictions by audits are among the reasons alone: a result may be unproven though the rest
     would certify it.
     """
-    follows = decide(
-        result.claim,
-        upper=result.upper,
+    found = Evidence(
+        result.upper,
         lower=result.lower,
         witness=result.witness,
-        findings=result.findings,
-        assumptions=result.assumptions,
-    ).verdict
+        findings=list(result.findings),
+        assumptions=list(result.assumptions),
+    )
+    follows = decide(result.claim, found).verdict
     if result.verdict != follows and (result.verdict, follows) != ("unproven", "certified"):
         raise JsonError(f"verdict is {result.verdict!r}, and what stands beside it makes it {follows!r}")
-    if refuting != (result.witness if result.verdict == "refuted" else None):
-        raise JsonError("witness must be the best_event where the verdict is 'refuted', and null elsewhere")
 
 
 def _check_shown(details: Mapping[str, Any]) -> None:

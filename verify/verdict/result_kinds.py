@@ -11,6 +11,7 @@ from typing import Any
 from accountant.files.json_object import FromJson
 from dpwitness import library_module
 from verify.document.elements import Document
+from verify.document.html_page import fragment
 
 KINDS: Mapping[str, tuple[str, str]] = {
     f"dpwitness {name}, version 1": (result, document)
@@ -49,6 +50,16 @@ def read_result(data: Mapping[str, Any]) -> FromJson:
     module, _, name = KINDS[data["format"]][0].partition(":")
     result: FromJson = getattr(library_module(module), name).from_json(data)
     return result
+
+
+class ShownResult(FromJson):
+    """Base class of results that notebooks show."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """The result's document, as notebooks show it."""
+        return fragment(document_of(self))
 
 
 def document_of(*results: FromJson, **files: str) -> Document:

@@ -16,16 +16,16 @@ unproven
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from algorithms.claim import Claim
-from mechanisms import Assumption
 from mechanisms.numerics.printed_numbers import as_given, at_most, nearest
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
-from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
+from verify.findings.finding import UpperBound
 from verify.findings.sentences import Sentence, exact, remark
+from verify.sampling.evidence import Evidence
 
 Verdict = Literal["certified", "refuted", "unproven"]
 
@@ -36,42 +36,24 @@ EXIT_CODES: Mapping[Verdict, int] = {"certified": GOOD, "refuted": BAD, "unprove
 class Decision:
     """A verdict and why, the deciding reason first."""
 
+    BESIDE: ClassVar = True  # in JSON
+
     verdict: Verdict
     reasons: tuple[Sentence, ...]
 
 
-def decide(
-    claim: Claim,
-    *,
-    upper: UpperBound | None,
-    lower: LowerBound | None,
-    witness: Witness | None,
-    findings: Sequence[Finding] = (),
-    declassified: Sequence[str] = (),
-    contradictions: Sequence[Sentence] = (),
-    assumptions: Sequence[Assumption] = (),
-) -> Decision:
+def decide(claim: Claim, evidence: Evidence) -> Decision:
     """Apply the verdict rules.
 
     Parameters
     ----------
     claim
         The claim.
-    upper
-        The accountant's bound in the claim's model, None if the subject could not be accounted.
-    lower
-        The best lower bound, None if nothing was audited.
-    witness
-        The witness of the lower bound.
-    findings
-        All findings; a failing one blocks a certificate.
-    declassified
-        The places at which private data were declassified, in words.
-    contradictions
-        Observations of an audit that the upper bound excludes, one sentence each (for example a coupled loss above the
-        ledger's bound).
-    assumptions
-        The unchecked assumptions of the upper bound; any of them blocks a certificate.
+    evidence
+        Its upper bound is the accountant's in the claim's model, None if the subject could not be accounted; its lower
+        bound the best one, shown by the witness, None if nothing was audited. A failing finding blocks a certificate,
+        as do places at which private data were declassified, observations of an audit that the upper bound excludes
+        (for example a coupled loss above the ledger's bound), and unchecked assumptions.
 
     Returns
     -------
@@ -80,18 +62,20 @@ def decide(
         claimed δ or a larger one, and shown by a witness. If such a bound contradicts an upper bound within
         the claim, the accounting rests on something untrue, and the refutation is valid.
     """
-    in_the_way = [remark("Unchecked assumption: {assumption}", assumption=each) for each in assumptions]
-    if declassified:
-        places = "; ".join(declassified)
+    upper, lower = evidence.upper, evidence.lower
+    unchecked = "Unchecked assumption: {assumption}"
+    in_the_way = [remark(unchecked, assumption=each) for each in evidence.assumptions]
+    if evidence.declassified:
+        places = "; ".join(evidence.declassified)
         in_the_way.append(
             exact("Raw data were used without noise ({places}); later releases have no bound.", places=places)
         )
-    in_the_way += [finding.reason for finding in findings if finding.failing]
-    in_the_way += contradictions
+    in_the_way += [finding.reason for finding in evidence.findings if finding.failing]
+    in_the_way += evidence.contradictions
     exceeds = lower is not None and lower.exceeds(claim)
     refuted = lower is not None and exceeds and lower.in_view and lower.decisive
     numbers = claim_words(claim)
-    if lower is not None and refuted and witness is not None:
+    if lower is not None and refuted and evidence.witness is not None:
         against = [lower.sentence("Lower bound {bound} ({how}) exceeds the claim, {claim}.", claim=numbers)]
         if upper is not None and upper.proves(claim):
             against.append(

@@ -194,7 +194,7 @@ def _bounds_sentence(verification: Verification) -> Sentence:
         return remark("Bounds: {words}.", words=words)
     if lower.exact:
         return exact("{words}.", words=words)
-    return confident("{words}, {confidence} confidence.", lower.confidence, lower.samples, words=words)
+    return lower.as_sure("{words}, {confidence} confidence.", words=words)
 
 
 _GIVEN = {"unproven": "If the claim holds, someone", "refuted": "If the claim held, someone"}
@@ -359,14 +359,9 @@ def _words_of_counts(
     ratio = f"{_quotient(witness, claim)} (estimated)" if q > 0.0 else "not estimable (0 hits on D′)"
     by_bets = lower.method == BETTING  # on many events, each with counts of its own
     if lower.samples and math.isfinite(lower.epsilon) and not by_bets:
-        said = confident(
-            "{ratio}; ≥ {least} with {confidence} confidence; {allowed}",
-            lower.confidence,
-            lower.samples,
-            ratio=ratio,
-            least=at_least(largest_factor(lower.epsilon)),
-            allowed=allowed,
-        )
+        words = "{ratio}; ≥ {least} with {confidence} confidence; {allowed}"
+        least = at_least(largest_factor(lower.epsilon))
+        said = lower.as_sure(words, ratio=ratio, least=least, allowed=allowed)
     else:
         said = observed(
             "{ratio}, from {draws:,} draws a side; {allowed}", trials, ratio=ratio, allowed=allowed
@@ -381,13 +376,9 @@ def _words_of_counts(
             delta, also = witness.details.get("delta_lower"), ""
             if isinstance(delta, float) and delta > 0.0:
                 also = f"δ ≥ {at_least(delta)} at ε = {as_given(claim.epsilon)}, and "
-            sure = "With {confidence} confidence: {also}{bound}."
-            meaning.append(
-                confident(sure, lower.confidence, lower.samples, also=also, bound=lower.description)
-            )
+            meaning.append(lower.as_sure("With {confidence} confidence: {also}{bound}.", also=also))
     if by_bets:
-        together = "All bets together: {bound} ({confidence} confidence)."
-        meaning.append(confident(together, lower.confidence, lower.samples, bound=lower.description))
+        meaning.append(lower.as_sure("All bets together: {bound} ({confidence} confidence)."))
     return _EventWords(_share(p, hits, trials), _share(q, hits_prime, trials), said, tuple(meaning))
 
 
@@ -437,10 +428,9 @@ def _words_of_probabilities(witness: Witness, claim: Claim, allowed: str) -> _Ev
 
 def _words_of_bound(witness: Witness, claim: Claim, lower: LowerBound, allowed: str) -> _EventWords:
     """Return the sentences on an event without counts, from a bound with a confidence."""
+    words = "at least {share} % ({confidence} confidence)"
     on_data, on_data_prime = (
-        confident(
-            "at least {share} % ({confidence} confidence)", lower.confidence, share=at_least(100.0 * each, 3)
-        )
+        lower.as_sure(words, share=at_least(100.0 * each, 3))
         for each in (witness.probability, witness.probability_prime)
     )
     if math.isfinite(loss := _loss(witness)):
@@ -477,13 +467,8 @@ def _quotient(witness: Witness, claim: Claim) -> str:
 
 def _least_ratio(claim: Claim, lower: LowerBound, allowed: str) -> Sentence:
     """Return the likelihood ratio of an event that a lower bound with a confidence implies."""
-    return confident(
-        "{excess} / P(D′) at least e^{loss} ({confidence} confidence); {allowed}",
-        lower.confidence,
-        excess=_excess(claim),
-        loss=at_least(lower.epsilon),
-        allowed=allowed,
-    )
+    words = "{excess} / P(D′) at least e^{loss} ({confidence} confidence); {allowed}"
+    return lower.as_sure(words, excess=_excess(claim), loss=at_least(lower.epsilon), allowed=allowed)
 
 
 def _share_right(p: float, q: float) -> str:

@@ -17,14 +17,12 @@ import pytest
 import sympy as sp
 
 from accountant.plans.symbolic import (
-    IntegerRange,
-    RealAbove,
-    SymbolDomain,
     SymbolicLaplace,
     SymbolicPlan,
     SymbolicStep,
     find_counterexample,
 )
+from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 
 Point = dict[str, Fraction]
 IsProved = Callable[[SymbolicPlan, Any], bool]

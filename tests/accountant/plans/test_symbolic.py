@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from accountant.plans.symbolic import (
     DeclassifiedStep,
-    IntegerRange,
     NumericClaim,
-    RealAbove,
-    SymbolDomain,
     SymbolicCalibrated,
     SymbolicLaplace,
     SymbolicPlan,
@@ -21,6 +18,7 @@ from accountant.plans.symbolic import (
     SymbolicStep,
     find_counterexample,
 )
+from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 from mechanisms import Laplace, RandomizedResponse, Sensitivity
 
 K, L, T, eps = sp.symbols("K L T epsilon")

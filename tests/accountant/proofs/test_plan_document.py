@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 from accountant.plans.formulas import value_at
 from accountant.plans.symbolic import (
     DeclassifiedStep,
-    IntegerRange,
     NumericClaim,
-    RealAbove,
-    SymbolDomain,
     SymbolicCalibrated,
     SymbolicLaplace,
     SymbolicPlan,
     SymbolicStep,
 )
+from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 from accountant.proofs.plan_document import plan_document
 from accountant.proofs.proof_document import NoProof
 from mechanisms import Laplace

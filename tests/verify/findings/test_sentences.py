@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accountant.files.json_form import json_able
 from accountant.files.json_object import JsonObject
 from verify.findings.finding import Statement
-from verify.findings.json_form import json_able
 from verify.findings.sentences import Basis, Sentence, confident, exact, observed, read_sentence, remark
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from worst_data import check_worst_data, worst_instance
 
+from accountant.files.json_form import json_able
 from algorithms.catalogue.structured_entries import learners
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
-from verify.findings.json_form import json_able
 from verify.findings.sentences import Sentence
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.proof_run import ProofCheck

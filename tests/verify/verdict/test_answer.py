@@ -89,16 +89,7 @@ def test_another_value_anywhere_is_refused_or_is_of_the_same_kind(path: tuple[An
     except AnswerError:
         return
     found = answer.evidence
-    decision = decide(
-        answer.claim,
-        upper=found.upper,
-        lower=found.lower,
-        witness=found.witness,
-        findings=found.findings,
-        declassified=found.declassified,
-        contradictions=found.contradictions,
-        assumptions=found.assumptions,
-    )
+    decision = decide(answer.claim, found)
     assert decision.verdict != "certified"  # so much speaks against it that no one change takes it all away
 
 

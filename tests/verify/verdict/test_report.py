@@ -20,6 +20,7 @@ from verify.document.markdown_text import markdown
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import exact, remark
+from verify.sampling.evidence import Evidence
 from verify.statistics.likeliest_event import ratio_event
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
@@ -45,7 +46,7 @@ def verification(
     claim: Claim = CLAIM,
     **more: Any,
 ) -> Verification:
-    decision = decide(claim, upper=upper, lower=lower, witness=witness, findings=findings)
+    decision = decide(claim, Evidence(upper=upper, lower=lower, witness=witness, findings=findings))
     more = {"provenance": Provenance(versions={"dpwitness": "0.1.0"}), **more}
     return Verification(
         "zoo/x", SubjectKind.FUNCTION, claim, decision, upper, lower, witness, findings, 7, **more

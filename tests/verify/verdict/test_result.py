@@ -176,7 +176,7 @@ def test_every_number_and_text_comes_back(epsilon: float, delta: float, text: st
             "verdict of the result must be one of 'certified', 'refuted', 'unproven', got 'sure'",
         ),
         ({"verdict": "unproven"}, "makes it 'refuted'"),
-        ({"witness": None}, "witness must be the best_event"),
+        ({"witness": None}, "witness of the result must follow"),
         ({"seed": -1}, "seed of the result is negative"),
         ({"seed": 1.5}, "seed of the result is of type float"),
         ({"upper": {"epsilon": "much", "delta": 0, "method": ""}}, "epsilon of upper is no number"),
@@ -209,7 +209,7 @@ def test_a_bad_file_is_refused_by_its_name_the_field_and_the_rule(
 def test_words_that_do_not_go_with_the_relation_are_refused() -> None:
     data = REFUTED.json()
     data["claim"]["neighbours"] = "nothing at all"
-    with pytest.raises(ValueError, match="neighbours of claim must be one of"):
+    with pytest.raises(ValueError, match="neighbours of claim must follow"):
         Verification.from_json(data)
 
 

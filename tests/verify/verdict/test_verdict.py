@@ -15,6 +15,7 @@ from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import Basis, exact
+from verify.sampling.evidence import Evidence
 from verify.verdict.verdict import decide
 
 CLAIM = Claim("local", 1.0, 1e-5, "one report", Neighbouring.REPLACE_ONE, "one user's message")
@@ -30,11 +31,14 @@ FAILURE = Finding(FindingKind.DOMAIN, "learner.py:7", exact("A reward was outsid
 
 
 def test_a_proof_without_contradiction_is_certified() -> None:
-    decision = decide(CLAIM, upper=WITHIN, lower=HARMLESS, witness=None, findings=[REMARK])
+    decision = decide(CLAIM, Evidence(upper=WITHIN, lower=HARMLESS, witness=None, findings=[REMARK]))
     assert decision.verdict == "certified"
     assert "ε ≤ 1 at δ = 1e-05" in decision.reasons[0].text
-    assert decide(CLAIM, upper=WITHIN, lower=None, witness=None).verdict == "certified"
-    assert decide(CLAIM, upper=UpperBound(0.5, 0.0, "x"), lower=None, witness=None).verdict == "certified"
+    assert decide(CLAIM, Evidence(upper=WITHIN, lower=None, witness=None)).verdict == "certified"
+    assert (
+        decide(CLAIM, Evidence(upper=UpperBound(0.5, 0.0, "x"), lower=None, witness=None)).verdict
+        == "certified"
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,13 +70,13 @@ def test_a_proof_without_contradiction_is_certified() -> None:
 )
 def test_whatever_stands_in_the_way_leaves_it_unproven(changed: dict[str, Any], first_reason: str) -> None:
     found: dict[str, Any] = {"upper": WITHIN, "lower": HARMLESS, "witness": None, **changed}
-    decision = decide(CLAIM, **found)
+    decision = decide(CLAIM, Evidence(**found))
     assert decision.verdict == "unproven"
     assert first_reason in decision.reasons[0].text
 
 
 def test_a_decisive_bound_in_the_view_with_a_witness_refutes() -> None:
-    decision = decide(CLAIM, upper=ABOVE, lower=DECISIVE, witness=WITNESS)
+    decision = decide(CLAIM, Evidence(upper=ABOVE, lower=DECISIVE, witness=WITNESS))
     assert decision.verdict == "refuted"
     assert "Lower bound ε ≥ 1.8" in decision.reasons[0].text
     assert decision.reasons[0].basis is Basis.CONFIDENT
@@ -80,11 +84,11 @@ def test_a_decisive_bound_in_the_view_with_a_witness_refutes() -> None:
         "pper bound" in reason.text for reason in decision.reasons
     )  # that nothing is proved refutes nothing
     infinite = LowerBound(math.inf, 1e-5, 1.0, "enumeration", 0, decisive=True)
-    assert decide(CLAIM, upper=None, lower=infinite, witness=WITNESS).verdict == "refuted"
+    assert decide(CLAIM, Evidence(upper=None, lower=infinite, witness=WITNESS)).verdict == "refuted"
 
 
 def test_a_refutation_stands_against_a_ledger_that_says_otherwise() -> None:
-    decision = decide(CLAIM, upper=WITHIN, lower=DECISIVE, witness=WITNESS)
+    decision = decide(CLAIM, Evidence(upper=WITHIN, lower=DECISIVE, witness=WITNESS))
     assert decision.verdict == "refuted"
     assert "one of its declarations or samplers is wrong" in decision.reasons[1].text
 
@@ -105,8 +109,8 @@ def test_a_refutation_stands_against_a_ledger_that_says_otherwise() -> None:
     ],
 )
 def test_a_bound_short_of_a_refutation_neither_refutes_nor_undoes_a_proof(weak: LowerBound) -> None:
-    assert decide(CLAIM, upper=WITHIN, lower=weak, witness=WITNESS).verdict == "certified"
-    assert decide(CLAIM, upper=ABOVE, lower=weak, witness=WITNESS).verdict == "unproven"
+    assert decide(CLAIM, Evidence(upper=WITHIN, lower=weak, witness=WITNESS)).verdict == "certified"
+    assert decide(CLAIM, Evidence(upper=ABOVE, lower=weak, witness=WITNESS)).verdict == "unproven"
 
 
 def test_a_bound_short_of_a_refutation_is_explained() -> None:
@@ -114,7 +118,7 @@ def test_a_bound_short_of_a_refutation_is_explained() -> None:
         ({"decisive": False}, "stricter level"),
         ({"in_view": False}, "stronger adversary"),
     ):
-        decision = decide(CLAIM, upper=ABOVE, lower=replace(DECISIVE, **weak), witness=WITNESS)  # type: ignore[arg-type]
+        decision = decide(CLAIM, Evidence(upper=ABOVE, lower=replace(DECISIVE, **weak), witness=WITNESS))  # type: ignore[arg-type]
         assert words in decision.reasons[-1].text
 
 
@@ -128,11 +132,13 @@ def test_the_rules_hold_for_every_combination(
     lower = LowerBound(low, 1e-5, 0.99, "test", 10, in_view=in_view, decisive=decisive)
     decision = decide(
         CLAIM,
-        upper=UpperBound(high, 1e-5, "ledger"),
-        lower=lower,
-        witness=WITNESS if seen else None,
-        findings=[FAILURE] if failing else [REMARK],
-        declassified=["here"] if declassified else [],
+        Evidence(
+            upper=UpperBound(high, 1e-5, "ledger"),
+            lower=lower,
+            witness=WITNESS if seen else None,
+            findings=[FAILURE] if failing else [REMARK],
+            declassified=["here"] if declassified else [],
+        ),
     )
     assert (decision.verdict == "refuted") == (low > 1.0 and decisive and in_view and seen)
     if decision.verdict == "certified":

@@ -18,6 +18,7 @@ from verify.document.html_page import render_html
 from verify.document.markdown_text import markdown
 from verify.findings.finding import BETTING, Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import Basis, confident, exact
+from verify.sampling.evidence import Evidence
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
@@ -51,7 +52,7 @@ def verification(
 ) -> Verification:
     given = {"findings": (), "assumptions": (), "witness": WITNESS, **more}
     found = {key: given[key] for key in ("findings", "assumptions", "witness")}
-    decision = decide(CLAIM, upper=upper, lower=lower, **found)
+    decision = decide(CLAIM, Evidence(upper=upper, lower=lower, **found))
     made = Provenance(
         "2026-11-23T18:00:00+00:00", {"dpwitness": "0.1.0"}, {"dpwitness": "ab12", "subject": "cd34"}
     )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 import pytest
 
+from accountant.budget import Budget
+from accountant.files.json_form import json_able, reader_of
 from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance
-from verify.findings.json_form import json_able, reader_of
 from verify.findings.sentences import Basis, Sentence, exact
 
 
@@ -52,9 +55,23 @@ class Whole:
     sure: float | None
     best: Part | None
     provenance: Provenance
+    budget: Budget
+    last_day: datetime.date | None
+    more: Mapping[str, float]
+    KEYS: ClassVar = {"last_day": "last"}
 
 
-WHOLE = Whole((Part(1), Part(2)), "b", exact("It is so."), None, Part(3), Provenance("", {"python": "3"}, {}))
+WHOLE = Whole(
+    (Part(1), Part(2)),
+    "b",
+    exact("It is so."),
+    None,
+    Part(3),
+    Provenance("", {"python": "3"}, {}),
+    Budget(math.inf, 1.0),
+    datetime.date(2026, 11, 30),
+    {"a": math.inf},
+)
 
 
 def test_a_data_class_is_read_back_from_its_fields_and_what_follows_from_them() -> None:
@@ -64,6 +81,7 @@ def test_a_data_class_is_read_back_from_its_fields_and_what_follows_from_them() 
         {"number": 2, "basis": "exact", "double": 4},
     ]
     assert data["versions"] == {"python": "3"}  # beside the others
+    assert (data["epsilon"], data["delta"], data["last"]) == ("inf", 1.0, "2026-11-30")
     read = JsonObject(data, "it")
     assert reader_of(Whole)(read) == WHOLE
     read.end()
@@ -85,6 +103,8 @@ def test_a_data_class_is_read_back_from_its_fields_and_what_follows_from_them() 
         ({"kind": "c"}, "kind of it must be one of 'a', 'b'"),
         ({"sure": "inf"}, "sure of it is of type str"),
         ({"date": "yesterday"}, "must be a time in UTC"),
+        ({"last": "yesterday"}, "last of it must be a date"),
+        ({"more": {"a": "many"}}, "a of more is no number"),
         ({"sentence": {"text": "never", "basis": "observed"}}, "sentence has no confidence"),
     ],
 )
