@@ -101,7 +101,7 @@ def _read_archive(path: str | Path) -> _Archive:
     try:
         replay, before = replay_content(content), beginning_of(content)
         texts = [row.text for row in content["entries"]]
-        rows: dict[int, str] = dict(() if before is None else before.left)
+        rows: dict[int, str] = {} if before is None else {row[0]: row[1] for row in before.left}
         rows |= dict(enumerate(texts, start=1 if before is None else before.fold.after + 1))
         kept = {position: text for position, text in rows.items() if position <= replay.position}
     except LedgerDamaged as error:
@@ -112,11 +112,12 @@ def _read_archive(path: str | Path) -> _Archive:
 
 
 def _check(here: Beginning, archive: _Archive, words: str) -> None:
-    left = {position for position, text in here.left if "paid" in json.loads(text)}
+    found = [(position, text) for position, text, _ in here.left]
+    left = {position for position, text in found if "paid" in json.loads(text)}
     said: dict[str, Any] = json.loads(here.fold.text)["fold"]
     parts = [canonical({"folded": part}) for part in summed_up(archive.replay, left)]
     stay = list(left_by_fold(sorted(archive.rows.items()), left))
     if (said["after"], said["clock"]) != (archive.replay.position, archive.replay.clock):
         raise LedgerDamaged(words)
-    if list(here.parts) != parts or list(here.left) != stay:
+    if list(here.parts) != parts or found != stay:
         raise LedgerDamaged(words)

@@ -36,7 +36,7 @@ from accountant.place import Place
 from accountant.rules.clock import wall
 from accountant.stores.chain import FORMAT, START, canonical, commitment, encode_name, entry_hash
 from accountant.stores.entry_bodies import add_time, begin_body, charge_body, outcome_body
-from accountant.stores.folded import Beginning, fold_of, last_fold
+from accountant.stores.folded import Beginning, fold_of, last_fold, replay_from
 from accountant.stores.names import Names, record_of_label
 from accountant.stores.opening import find_database
 from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
@@ -368,16 +368,13 @@ def replay_content(content: dict[str, Any]) -> ReplayedEntries:
     """
     if not content["entries"]:
         raise LedgerDamaged("there are no entries")
-    beginning = beginning_of(content)
 
     def rows() -> Iterator[EntryRow]:
-        for row in content.get("left", ()):
-            text = canonical(row["entry"])
-            yield row["position"], text, entry_hash(b"", text)
+        yield from _left_rows(content)
         for position, row in enumerate(content["entries"], start=content.get("after", 0) + 1):
             yield position, row.text, row.hash
 
-    replay = ReplayedEntries(rows) if beginning is None else beginning.replay(rows)
+    replay = replay_from(beginning_of(content), rows)
     after = (row for row in rows() if row[0] > replay.position)
     removed = content["last"] - replay.position if "last" in content else len(content["entries"])
     replay.feed_all(itertools.islice(after, removed))
@@ -397,5 +394,10 @@ def beginning_of(content: dict[str, Any]) -> Beginning | None:
         raise LedgerDamaged(f"the fold of the entries up to {after} is missing")
     here = folds[-1]
     fold = fold_of(after + 1 + here, texts[here])
-    left = [(row["position"], canonical(row["entry"])) for row in content["left"]]
-    return Beginning(fold, texts[here + 1 : here + 1 + fold.parts], left)
+    return Beginning(fold, texts[here + 1 : here + 1 + fold.parts], _left_rows(content))
+
+
+def _left_rows(content: dict[str, Any]) -> list[EntryRow]:
+    """List the entries of a file that its last fold left."""
+    left = [(row["position"], canonical(row["entry"])) for row in content.get("left", ())]
+    return [(position, text, entry_hash(b"", text)) for position, text in left]

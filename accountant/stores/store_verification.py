@@ -261,7 +261,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     windows = replay.limits is not None and replay.limits.windows
     if windows and session.row("SELECT clock, drift FROM store") != (replay.clock, replay.drift):
         raise LedgerDamaged("the table `store` does not have the time of the last charge")
-    kinds = {entry_hash(b"", text).hex(): (position,) for position, text in replay.texts.items()}
+    kinds = {entry_hash(b"", replay.texts[each]).hex(): (each,) for each in replay.kinds if each > 0}
     if not _holds(session, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
     tallies = {kind: tuple(counted) for kind, counted in replay.tallies.items() if any(counted)}

@@ -33,10 +33,9 @@ from accountant.refusals import GateClosed
 from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
-from accountant.rules.scope import ANY, Scope
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, commitment, encode_name, entry_hash, row_digest
-from accountant.stores.entry_bodies import RARE_WORDS, add_time, charge_body, outcome_body
+from accountant.stores.entry_bodies import RARE_WORDS, add_time, charge_body, charge_of, outcome_body
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.schema import OPEN_WITH_DEADLINE, OUTCOME
@@ -407,11 +406,7 @@ class Work(State):
     def _charge(self, position: int, body: Mapping[str, Any]) -> Charged:
         entries = [self.kind_at(kind).for_records(tuple(numbers)) for kind, numbers in body["paid"]]
         self.load_numbers(number for entry in entries for number in entry.records)
-        scope = Scope(*body["for"]) if "for" in body else ANY
-        request = body.get("request")
-        return Charged(
-            position, tuple(entries), "holder" in body, request, scope, body["at"], until=body.get("until")
-        )
+        return charge_of(position, body, tuple(entries))
 
     def kind_at(self, position: int) -> Entry:
         """Return a kind of entry, of no records."""
