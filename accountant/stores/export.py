@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,29 +17,16 @@ from typing import Any
 from accountant.files.data_files import DataFileError, from_json
 from accountant.files.sqlite_file import is_sqlite
 from accountant.files.whole_file import whole_file
-from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, entry_terms
-from accountant.ledger.events import (
-    Answered,
-    Charged,
-    ClockConfirmed,
-    DrawnAgain,
-    LedgerEvent,
-    Ruled,
-    Settlement,
-)
 from accountant.ledger.ledger import Ledger
 from accountant.ledger.store import Store
 from accountant.place import Place
-from accountant.rules.clock import wall
-from accountant.stores.chain import FORMAT, START, canonical, commitment, encode_name, entry_hash
-from accountant.stores.entry_bodies import add_time, begin_body, charge_body, outcome_body
+from accountant.stores.chain import FORMAT, canonical, commitment, entry_hash
 from accountant.stores.folded import Beginning, fold_of, last_fold, replay_from
 from accountant.stores.names import Names, record_of_label
-from accountant.stores.opening import find_database
+from accountant.stores.opening import find_database, make_in_memory
 from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
 from accountant.stores.session import Session
-from accountant.stores.sql_store import SQLStore
+from accountant.stores.sql_store import SQLStore, paying_labels, write_event
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.store_verification import Verified, verification_result, verify_database
 from accountant.stores.work import rows_after
@@ -49,10 +34,8 @@ from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
-_AT_ONCE = 1_000
+_AT_ONCE = 20_000
 """So many entries are written together."""
-_KEPT = 4_096
-"""Of so many kinds it is known by their objects where they stand."""
 
 
 def export_ledger(
@@ -85,105 +68,28 @@ def export_ledger(
                 "the run's entries were folded, and this process has only sums of them: save and close the run, and "
                 "export the ledger in its folder by `dpwitness ledger show -o`"
             )
-        # A plan of mechanisms that cannot be rebuilt could not be opened again.
-        Terms.from_dict(terms.to_dict())
-        parts = _EntriesInMemory(ledger, terms).parts(assumptions, closed)
+        parts = _stored(ledger, terms, assumptions, closed)
     with whole_file(path) as file:
         for part in parts:
             file.write(part.encode("ascii"))
 
 
-class _EntriesInMemory:
-    """The entries that a store would have of a ledger in memory, one after the other."""
-
-    def __init__(self, ledger: Ledger, terms: Terms) -> None:
-        self._ledger = ledger
-        self._terms = terms
-        self._position = 0
-        self._hash = START
-        self._at = ledger.begun
-        self._now = wall()  # of events whose time nobody noted
-        self._lines: list[str] = []
-        self._accounts: dict[RecordId, int] = {}  # numbers, in order from 1
-        self._salts = bytearray()
-        self._opened: list[tuple[int, str]] = []
-        self._kinds: dict[tuple[Any, ...], tuple[int, Entry]] = {}  # by ids of what the entry keeps alive
-        self._charges: dict[int, int] = {}  # where reservations stand
-        self._requests: dict[str, int] = {}
-
-    def parts(self, assumptions: Sequence[Assumption], closed: tuple[str, Place] | None) -> Iterator[str]:
-        """Yield the file."""
-        yield f'{{"format": "{FORMAT}",\n"entries": [\n'
-        self._append(begin_body(uuid.uuid4().hex, self._terms, {}, self._at))
-        for event in self._ledger.events:
-            self._add(event)
-            if len(self._lines) >= _AT_ONCE:
-                yield "".join(self._lines)
-                self._lines.clear()
-        for assumption in assumptions:
-            self._append({"assumed": [assumption.kind.value, assumption.message, assumption.where]})
-        if closed is not None:
-            self._append({"closed": [closed[0], *closed[1]]})
-        yield "".join(self._lines)
-        comma = '],\n"accounts": ['
-        for name, number in self._accounts.items():
-            yield f'{comma}[{number}, "{self._salt(number).hex()}", {encode_name(name)}]'
-            comma = ", "
-        yield "]}\n" if self._accounts else f"{comma}]}}\n"
-
-    def _append(self, body: dict[str, Any]) -> int:
-        text = canonical(body)
-        self._hash = entry_hash(self._hash, text)
-        self._lines.append(
-            f'{"," if self._position else ""}{{"entry": {text}, "hash": "{self._hash.hex()}"}}\n'
-        )
-        self._position += 1
-        return self._position
-
-    def _add(self, event: LedgerEvent) -> None:
-        if not isinstance(event, Answered | ClockConfirmed):
-            self._at = max(self._at, self._now if event.at is None else event.at)
-        if isinstance(event, Charged):
-            paid = [(self._kind(each), tuple(map(self._account_of, each.records))) for each in event.entries]
-            opened, self._opened = self._opened, []
-            position = self._append(charge_body(event, self._at, paid, opened))
-            if event.reserved:
-                self._charges[event.position] = position
-            if event.request is not None:
-                self._requests[event.request] = position
-        elif isinstance(event, Settlement):
-            self._append(outcome_body(event._replace(at=self._at), self._charges[event.position]))
-        elif isinstance(event, DrawnAgain | Answered):
-            self._append(outcome_body(event, self._requests[event.request]))
-        elif isinstance(event, Ruled):
-            rules = [rule.with_members(self._account_of).to_dict() for rule in event.rules]
-            opened, self._opened = self._opened, []
-            body = {"rules": rules, "by": event.by, "reason": event.reason, "opened": opened}
-            self._append({"rules": add_time(body, self._at, event.drift)})
-        else:
-            self._append({"clock": event._asdict()})
-
-    def _salt(self, number: int) -> bytes:
-        return bytes(self._salts[16 * number - 16 : 16 * number])
-
-    def _account_of(self, record: RecordId) -> int:
-        """Return the number of a record's account, which is opened if it is new."""
-        number = self._accounts.get(record)
-        if number is None:
-            number = self._accounts[record] = len(self._accounts) + 1
-            if len(self._salts) < 16 * number:
-                self._salts += os.urandom(16 * _AT_ONCE)
-            self._opened.append((number, commitment(self._salt(number), encode_name(record))))
-        return number
-
-    def _kind(self, entry: Entry) -> int:
-        """Return the position of a kind of entry; of other objects that are equal it may be another."""
-        key = entry.kind_key()
-        if key not in self._kinds:
-            if len(self._kinds) >= _KEPT:
-                self._kinds.clear()
-            self._kinds[key] = self._append({"kind": entry_terms(entry)}), entry
-        return self._kinds[key][0]
+def _stored(
+    ledger: Ledger, terms: Terms, assumptions: Sequence[Assumption], closed: tuple[str, Place] | None
+) -> Iterator[str]:
+    """Yield the file of a ledger in memory: of the entries that a store has of it."""
+    events, reserved = iter(ledger.events), dict[int, int]()
+    with closing(make_in_memory(terms, ledger.begun)) as store:
+        while some := list(itertools.islice(events, _AT_ONCE)):
+            with store.working(paying_labels(some)) as work:
+                for event in some:
+                    write_event(work, event, reserved)
+        with store.working(()) as work:
+            for assumption in assumptions:
+                work.assume(assumption)
+            if closed is not None:
+                work.shut_gate(*closed)
+        yield from _parts(store)
 
 
 def _entries(session: Session, last: int | None = None) -> Iterator[str]:

@@ -223,6 +223,13 @@ def make_run(database: Database, terms: Terms, holder: str) -> SQLStore:
     return SQLStore(database, terms, verify_database(database).head)
 
 
+def make_in_memory(terms: Terms, at: int) -> SQLStore:
+    """Make a store in memory that begins at a time; it ends with its database."""
+    database = Database.from_location("sqlite://")
+    _make(database, terms, at=at)
+    return SQLStore(database, terms, look_over(database)[1])
+
+
 def unmake_run(database: Database, holder: str | None = None) -> bool:
     """Remove the store of a run in which no save has ended; return whether it was such a one.
 
@@ -523,13 +530,14 @@ def _make(
     holder: str | None = None,
     names: str | None = None,
     fill: tuple[Names, Callable[[Work], None]] | None = None,
+    at: int | None = None,
 ) -> bool:
     """Make a store, and in the same transaction the content that `fill` adds; return True if there was none."""
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
     with suppress(RetryAlone):  # another process makes one at the same time, and was faster
-        return _make_first(database, terms, holder, names, fill)
-    return _make_first(database, terms, holder, names, fill)
+        return _make_first(database, terms, holder, names, fill, at)
+    return _make_first(database, terms, holder, names, fill, at)
 
 
 def _make_first(
@@ -538,6 +546,7 @@ def _make_first(
     holder: str | None,
     names: str | None,
     fill: tuple[Names, Callable[[Work], None]] | None,
+    at: int | None,
 ) -> bool:
     with database.writing(lock=None) as session:
         if "store" in session.tables():
@@ -552,7 +561,8 @@ def _make_first(
             first = [(0, holder, b"")]
             session.run("INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?)", first)
         place, instance = database.identify(session), uuid.uuid4().hex
-        text = canonical(begin_body(instance, terms, place, database.current_time(session), names))
+        begun = database.current_time(session) if at is None else at
+        text = canonical(begin_body(instance, terms, place, begun, names))
         values = instance, 0, json.dumps(place)
         session.run(
             "INSERT INTO store (id, version, instance, epoch, location, rules, clock, drift, digest) "

@@ -18,11 +18,11 @@ from accountant.ledger.ledger import Ledger
 from accountant.rules.clock import ClockAhead, RunningClock
 from accountant.rules.limits import renumber_row
 from accountant.stores import opening
-from accountant.stores.chain import encode_name, row_digest
+from accountant.stores.chain import row_digest
 from accountant.stores.database import Database
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.run_journal import RunJournal
-from accountant.stores.sql_store import SQLStore, labelled, write_event
+from accountant.stores.sql_store import SQLStore, labelled, paying_labels, write_event
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.waiting import Noted, Notes, Waiting
 from accountant.stores.work import last_save, rows_after, stored_bytes
@@ -329,18 +329,11 @@ class RunStore:
         OSError
             If it cannot be written; the next save tries again.
         """
-        names = {
-            encode_name(record)
-            for event in news.events
-            if isinstance(event, Charged)
-            for entry in event.entries
-            for record in entry.records
-        }
         reserved, count = dict(self._known.reserved), self._known.saves + 1
         self._pending = news, reserved
         self._saving = True
         try:
-            self._write(news, reserved, count, names, state, kept)
+            self._write(news, reserved, count, state, kept)
             self._settle(news, reserved)
             self._pending = None
         finally:
@@ -351,17 +344,16 @@ class RunStore:
         news: _News,
         reserved: dict[int, int],
         count: int,
-        names: set[str],
         state: bytes,
         kept: Mapping[str, bytes],
     ) -> None:
         self._store.database.hold()  # again, if it was lost and nobody has taken it
-        with self._store.working(names) as work:
+        with self._store.working(paying_labels(news.events)) as work:
             work.check()
             if last_save(work.session) != (count - 1, self._name):
                 raise self._gone_on()
             for event in news.events:
-                write_event(self._store, work, event, reserved)
+                write_event(work, event, reserved)
             for assumption in news.assumptions:
                 work.assume(assumption)
             digest = hashlib.sha256(state).hexdigest()

@@ -646,15 +646,24 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
         work.set_account(number, work.account(number)._replace(counted=row))
 
 
-def write_event(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
+def paying_labels(events: Iterable[LedgerEvent]) -> set[str]:
+    """Return the labels of the records that events of a ledger in memory charge."""
+    return {
+        encode_name(record)
+        for event in events
+        if isinstance(event, Charged)
+        for entry in event.entries
+        for record in entry.records
+    }
+
+
+def write_event(work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
     """Write down the events of a ledger in memory, in a transaction.
 
     Parameters
     ----------
-    store, work
-        Where.
-    event
-        What.
+    work, event
+        Where, and what.
     reserved
         Where reservations that are open stand in the store, by their positions in the ledger; it is kept up.
     """
