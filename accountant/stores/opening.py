@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from accountant.stores.chain import START, canonical, entry_hash, row_digest
 from accountant.stores.database import Database
 from accountant.stores.entry_bodies import begin_body
 from accountant.stores.location import RUN_STORE, left_log, same_location
-from accountant.stores.names import NameKey, Names, name_key, own_name
+from accountant.stores.names import PLAIN, NameKey, Names, name_key, own_name
 from accountant.stores.replayed_entries import LedgerContent, ReplayedEntries
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.session import Session
@@ -94,7 +95,7 @@ def open_store(
                     f"{database.name}: holds no ledger, but its anchor {pinned.path} names one: bring the store back, "
                     "or begin a new one with an anchor of its own"
                 )
-            _make(database, terms, names=None if key is None else key.check)
+            _make(database, terms, names=Names(None if key is None else key.check))
         elif is_run(database):
             if terms is not None:
                 raise StoreRefused(
@@ -177,7 +178,7 @@ def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Wo
     refuse_existing(where)
     with closing(Database.from_location(where)) as database:
         try:
-            if not _make(database, terms, names=names.check, fill=(names, fill)):
+            if not _make(database, terms, names=names, fill=fill):
                 raise InUse(f"{database.name}: another process has made a store here meanwhile")
         except BaseException as error:
             if (
@@ -528,24 +529,25 @@ def _make(
     terms: Terms,
     *,
     holder: str | None = None,
-    names: str | None = None,
-    fill: tuple[Names, Callable[[Work], None]] | None = None,
+    names: Names = PLAIN,
+    fill: Callable[[Work], None] | None = None,
     at: int | None = None,
 ) -> bool:
     """Make a store, and in the same transaction the content that `fill` adds; return True if there was none."""
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
+    make = partial(_make_first, database, terms, holder, names, fill, at)
     with suppress(RetryAlone):  # another process makes one at the same time, and was faster
-        return _make_first(database, terms, holder, names, fill, at)
-    return _make_first(database, terms, holder, names, fill, at)
+        return make()
+    return make()
 
 
 def _make_first(
     database: Database,
     terms: Terms,
     holder: str | None,
-    names: str | None,
-    fill: tuple[Names, Callable[[Work], None]] | None,
+    names: Names,
+    fill: Callable[[Work], None] | None,
     at: int | None,
 ) -> bool:
     with database.writing(lock=None) as session:
@@ -562,7 +564,7 @@ def _make_first(
             session.run("INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?)", first)
         place, instance = database.identify(session), uuid.uuid4().hex
         begun = database.current_time(session) if at is None else at
-        text = canonical(begin_body(instance, terms, place, begun, names))
+        text = canonical(begin_body(instance, terms, place, begun, names.check))
         values = instance, 0, json.dumps(place)
         session.run(
             "INSERT INTO store (id, version, instance, epoch, location, rules, clock, drift, digest) "
@@ -572,10 +574,8 @@ def _make_first(
         entry = [(1, text, entry_hash(START, text))]
         session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)
         if fill is not None:
-            named, add = fill
-            with SQLStore(database, terms, Mark(instance, 0, 1, entry[0][2].hex()), names=named).within(
-                session
-            ) as work:
-                add(work)
+            head = Mark(instance, 0, 1, entry[0][2].hex())
+            with SQLStore(database, terms, head, names=names).within(session) as work:
+                fill(work)
     database.empty_log()  # a copy or another name of the file alone, without its log, is to be known for what it is
     return True

@@ -6,7 +6,6 @@ import heapq
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cmp_to_key, partial
 from itertools import chain
@@ -225,15 +224,7 @@ class SQLStore(Store):
 
     def do(self, command: LedgerCommand) -> Receipt:
         """Carry out a command in a transaction that others may share; see `Store`."""
-        task: _Task
-        if isinstance(command, Charge):
-            task = _NamedCharge(command, self.names.label_of)
-        elif isinstance(command, Settle):
-            task = _Command(command, reserved=(command.position,))
-        else:
-            encode_name(command.request)  # refused if it is too long
-            task = _Command(command, keys=(command.request,))
-        receipt: Receipt = self._queue.do(task)
+        receipt: Receipt = self._queue.do(_Command(command, self.names.label_of))
         return receipt
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
@@ -399,7 +390,7 @@ class SQLStore(Store):
         with self.database.snapshot() as session:
             self._check_names(session)
             work = self._work(session)
-            yield lambda entries: _NamedCharge(Charge(entries, holds, scope=scope), label_of).refused(work)
+            yield lambda entries: _Command(Charge(entries, holds, scope=scope), label_of).refused(work)
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, reservations included."""
@@ -555,63 +546,61 @@ def check_said(by: str, reason: str) -> None:
             raise ParameterError(f"{name} = {word!r}: must be said, and is kept in the ledger")
 
 
-class _NamedCharge:
-    """A charge that waits for its transaction, its records by their names; `names` has the labels of their accounts."""
+class _Command:
+    """A command that waits for its transaction, its records by the labels of their accounts.
 
-    def __init__(self, command: Charge, label_of: Callable[[RecordId], str]) -> None:
+    It is about the accounts of `names`, the requests of `keys` and the reservations of `reserved`.
+    """
+
+    def __init__(self, command: LedgerCommand, label_of: Callable[[RecordId], str]) -> None:
+        entries = command.entries if isinstance(command, Charge) else ()
+        request = None if isinstance(command, Settle) else command.request
         self._command = command
-        self._labels = [[label_of(record) for record in entry.records] for entry in command.entries]
+        self._labels = [[label_of(record) for record in entry.records] for entry in entries]
         self.names = list(chain.from_iterable(self._labels))
-        self.keys = [command.request] * (command.request is not None)
-        if command.request is not None:
-            encode_name(command.request)  # refused if it is too long
+        self.keys = [] if request is None else [request]
+        self.reserved = [command.position] if isinstance(command, Settle) else []
+        for key in self.keys:
+            encode_name(key)  # refused if it is too long
 
     def __call__(self, work: Work) -> Receipt:
-        """Check and charge.
+        """Carry it out.
 
         Raises
         ------
         CannotPay
             With the name of the record.
         """
+        command = self._command
         try:
-            return work.do(self._for(work))
+            return work.do(self._numbered(work, command) if isinstance(command, Charge) else command)
         except CannotPay as refused:
             raise self._name_record(work, refused) from None
 
     def refused(self, work: Work) -> CannotPay | None:
         """Return why a charge would be refused."""
+        assert isinstance(self._command, Charge)
         work.load(self.names)
-        command = self._for(work)
+        command = self._numbered(work, self._command)
         expire(work, work.current_time(), work.happen)
         refused = first_refused(work, command, work.current_time())
         return None if refused is None else self._name_record(work, refused)
 
-    def _for(self, work: Work) -> Charge:
+    def _numbered(self, work: Work, command: Charge) -> Charge:
+        """Return a charge with what the state calls its accounts."""
         entries = [
             entry.for_records(tuple(map(work.key, labels)))
-            for entry, labels in zip(self._command.entries, self._labels, strict=True)
+            for entry, labels in zip(command.entries, self._labels, strict=True)
         ]
         if work.limits is not None and work.limits.grouped:
             work.load_numbers(work.limits.group_members(key for entry in entries for key in entry.records))
-        return Charge(entries, *self._command[1:])
+        return Charge(entries, *command[1:])
 
     def _name_record(self, work: Work, refused: CannotPay) -> CannotPay:
+        assert isinstance(self._command, Charge)
         records = chain.from_iterable(entry.records for entry in self._command.entries)
         refused.record = dict(zip(map(work.key, self.names), records, strict=True))[refused.record]
         return refused
-
-
-@dataclass(frozen=True)
-class _Command:
-    """A command that waits for its transaction, and the requests or reservations that it is about."""
-
-    command: LedgerCommand
-    keys: Sequence[str] = ()
-    reserved: Sequence[int] = ()
-
-    def __call__(self, work: Work) -> Receipt:
-        return work.do(self.command)
 
 
 def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
@@ -693,7 +682,7 @@ def _list_needs(tasks: Iterable[_Task], what: str) -> list[Any]:
 
 def _name_all(tasks: Iterable[_Task]) -> bool:
     """Return whether tasks say all accounts and requests that they are about."""
-    return all(isinstance(task, _NamedCharge | _Command) for task in tasks)
+    return all(isinstance(task, _Command) for task in tasks)
 
 
 def _result(task: _Task, work: Work) -> Any:
@@ -713,11 +702,11 @@ class OpenReservation(NamedTuple):
 
 def open_reservations(database: Database) -> dict[int, OpenReservation]:
     """Return the open reservations of a store, which are neither drawn nor given back, by position."""
+    sql = (
+        "SELECT entry.position, body, until FROM entry JOIN reservation ON entry.position = reservation.position "
+        "WHERE state = 'reserved' ORDER BY entry.position"
+    )
     with database.reading() as session:
-        sql = (
-            "SELECT entry.position, body, until FROM entry JOIN reservation ON entry.position = reservation.position "
-            "WHERE state = 'reserved' ORDER BY entry.position"
-        )
         rows = session.rows(sql)
     return {
         int(position): OpenReservation(
