@@ -14,7 +14,7 @@ from accountant.stores.folded import Beginning, beginning
 from accountant.stores.folding import left_by_fold, summed_up
 from accountant.stores.opening import find_database
 from accountant.stores.replayed_entries import ReplayedEntries
-from accountant.stores.store_refusals import LedgerDamaged
+from accountant.stores.store_refusals import LedgerDamaged, damage_in
 from mechanisms.parameters import ParameterError
 
 
@@ -98,16 +98,12 @@ def _beginning(where: str | Path) -> Beginning | None:
 
 def _read_archive(path: str | Path) -> _Archive:
     content = read_content(path)
-    try:
+    with damage_in(str(path)):
         replay, before = replay_content(content), beginning_of(content)
         texts = [row.text for row in content["entries"]]
         rows: dict[int, str] = {} if before is None else {row[0]: row[1] for row in before.left}
         rows |= dict(enumerate(texts, start=1 if before is None else before.fold.after + 1))
         kept = {position: text for position, text in rows.items() if position <= replay.position}
-    except LedgerDamaged as error:
-        raise LedgerDamaged(f"{path}: {error}") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise LedgerDamaged(f"{path}: damaged ({type(error).__name__}: {error})") from None
     return _Archive(replay, before, kept)
 
 

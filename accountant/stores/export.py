@@ -27,7 +27,7 @@ from accountant.stores.opening import find_database, make_in_memory
 from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
 from accountant.stores.session import Session
 from accountant.stores.sql_store import SQLStore, paying_labels, write_event
-from accountant.stores.store_refusals import LedgerDamaged
+from accountant.stores.store_refusals import LedgerDamaged, damage_in
 from accountant.stores.store_verification import Verified, verification_result, verify_database
 from accountant.stores.work import rows_after
 from accountant.terms import Terms
@@ -207,7 +207,7 @@ def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replaye
         raise LedgerDamaged(
             f"{path}: is the archive of a fold, without accounts: accountant.stores.archive.check_archives verifies it"
         )
-    try:
+    with damage_in(str(path)):
         replay = replay_content(content)
         names: dict[int, Any] = {}
         for number, salt, name in content["accounts"]:
@@ -216,10 +216,6 @@ def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replaye
             names[number] = record_of_label(json.dumps(name))
         if len(names) != len(replay.commitments):
             raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {len(names)} are there")
-    except LedgerDamaged as error:
-        raise LedgerDamaged(f"{path}: {error}") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise LedgerDamaged(f"{path}: damaged ({type(error).__name__}: {error})") from None
     return replay, names
 
 

@@ -420,7 +420,7 @@ class SQLStore(Store):
             for spent, text in heapq.nlargest(count, amounts, key=lambda each: order(each[0])):
                 sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
                 for row in session.rows(sql, text):
-                    found.append((record_of_label(account_row(self.name, row)[1]), spent))
+                    found.append((record_of_label(account_row(self.name, row).name), spent))
                 if len(found) == count:
                     break
         return found

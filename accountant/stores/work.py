@@ -10,6 +10,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from accountant.filters.units import Units
@@ -45,26 +46,16 @@ from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 
-class _AccountRow:
+@dataclass(slots=True)
+class AccountRow:
     """A row of the table of accounts in one transaction; without a number it is not there, and begins with a charge."""
 
-    __slots__ = ("counted", "digest", "name", "number", "salt", "spent")
-
-    def __init__(
-        self,
-        number: int | None,
-        name: str,
-        spent: str = "",
-        salt: bytes = b"",
-        counted: str | None = None,
-        digest: bytes | None = None,
-    ) -> None:
-        self.number = number
-        self.name = name
-        self.spent = spent
-        self.counted = counted
-        self.salt = salt
-        self.digest = digest  # None of a new one
+    number: int | None
+    name: str
+    salt: bytes
+    spent: str = ""
+    counted: str | None = None
+    digest: bytes = b""  # of a new one
 
 
 Kinds = dict[tuple[Any, ...], tuple[Entry, int]]
@@ -115,8 +106,8 @@ class Work(State):
         self._written = self.last = self.position
         # Whose last entry this process has seen, as far as that is known.
         self.is_the_one = self._hash.hex() == opened.hash
-        self._rows: dict[str, _AccountRow] = {}
-        self._numbered: dict[int, _AccountRow] = {}
+        self._rows: dict[str, AccountRow] = {}
+        self._numbered: dict[int, AccountRow] = {}
         self._changed: set[int] = set()
         self._relabelled: set[int] = set()
         self._entries: list[tuple[int, str, bytes]] = []
@@ -230,7 +221,7 @@ class Work(State):
             check_accounts(self.session)
             salts = os.urandom(16 * len(new))
             for i, name in enumerate(new):
-                self._rows[name] = _AccountRow(None, name, salt=salts[16 * i : 16 * i + 16])
+                self._rows[name] = AccountRow(None, name, salts[16 * i : 16 * i + 16])
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
@@ -240,22 +231,21 @@ class Work(State):
         if keys and self._looked_up:
             self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
         for row in self.session.select(accounts[self.session.together], keys):
-            number, name, salt, spent, counted, digest = account_row(self._database.name, row)
+            number, name, *_ = row
             if number not in self._numbered:
-                found = _AccountRow(number, name, spent, salt, counted, digest)
-                self._rows[name] = self._numbered[number] = found
+                self._rows[name] = self._numbered[number] = account_row(self._database.name, row)
 
     def _need_to_be_alone(self) -> None:
         if self.session.together:
             raise RetryAlone
 
-    def row(self, name: str) -> _AccountRow:
+    def row(self, name: str) -> AccountRow:
         """Return the row of an account; one that is not there is new, and opened by the first charge."""
         if name not in self._rows:
             self.load((name,))
         return self._rows[name]
 
-    def row_numbered(self, number: int) -> _AccountRow:
+    def row_numbered(self, number: int) -> AccountRow:
         """Return the row of an account that an entry names.
 
         Raises
@@ -532,7 +522,7 @@ class Work(State):
         self._changed.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
-    def relabel(self, row: _AccountRow, name: str) -> list[Any]:
+    def relabel(self, row: AccountRow, name: str) -> list[Any]:
         """Give an account another label from now on; return its content in the entry that does it."""
         assert row.number is not None
         row.name, row.salt = name, os.urandom(16)
@@ -820,8 +810,8 @@ def _is_whole(row: tuple[Any, ...]) -> bool:
     return row_digest(*values) == stored_bytes(digest)
 
 
-def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, str | None, bytes]:
-    """Return number, label, salt, spending, counts and digest of an account of a store, as `ACCOUNT_ROW` found them.
+def account_row(name: str, row: Sequence[Any]) -> AccountRow:
+    """Return the row of an account of a store, as `ACCOUNT_ROW` found it.
 
     Raises
     ------
@@ -830,9 +820,10 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, st
     """
     number, label, salt, spent, counted, digest = row
     values = int(number), label, stored_bytes(salt), spent, counted
-    if row_digest(*values) != stored_bytes(digest):
+    digest = stored_bytes(digest)
+    if row_digest(*values) != digest:
         raise LedgerDamaged(f"{name}: account {number} is not what was written")
-    return *values, stored_bytes(digest)
+    return AccountRow(*values, digest)
 
 
 def check_accounts(session: Session, within: float = math.inf) -> None:
@@ -861,7 +852,7 @@ def check_accounts(session: Session, within: float = math.inf) -> None:
         raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
     count, mass = 0, 0
     for row in session.each(ACCOUNT_ROW):
-        mass += mass_of(account_row(database.name, row)[-1])
+        mass += mass_of(account_row(database.name, row).digest)
         count += 1
     check_mass(database.name, session, count, mass)
     database.accounts_checked = time.monotonic()
