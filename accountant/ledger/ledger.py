@@ -327,10 +327,6 @@ class Ledger(State, Store):
         """Iterate over the records that have paid for anything."""
         return (record for record, account in self.accounts.items() if account.times)
 
-    def spent(self, record: RecordId) -> Any:
-        """Return the amount that `record` has spent, in the theorem's currency."""
-        return self.units.amount(self._present_state().account(canonical_name(record)).spent)
-
     @contextmanager
     def refusals(
         self, holds: Holds, scope: Scope = ANY

@@ -87,7 +87,7 @@ def check_archives(where: str | Path, archives: Sequence[str | Path]) -> int:
 
 def _beginning(where: str | Path) -> Beginning | None:
     if str(where).endswith(".json"):
-        return beginning_of(read_content(where))
+        return beginning_of(read_content(where)[0])
     database = find_database(where)
     try:
         with database.snapshot() as session:
@@ -97,7 +97,7 @@ def _beginning(where: str | Path) -> Beginning | None:
 
 
 def _read_archive(path: str | Path) -> _Archive:
-    content = read_content(path)
+    content, _ = read_content(path)
     with damage_in(str(path)):
         replay, before = replay_content(content), beginning_of(content)
         texts = [row.text for row in content["entries"]]

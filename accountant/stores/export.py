@@ -183,11 +183,6 @@ def verify_export(path: Path) -> Verified:
     return verification_result(replay, len(names))
 
 
-def _is_export(content: Any) -> bool:
-    """True if JSON is an exported ledger, of this format or another."""
-    return isinstance(content, dict) and str(content.get("format", "")).startswith("dpwitness-ledger")
-
-
 def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
     """Return the content of an exported ledger, and the names of its accounts; all of it is verified.
 
@@ -198,11 +193,12 @@ def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
     OSError
         If it cannot be read.
     """
-    return verified_content(path, read_content(path))
+    return verified_file(path)[:2]
 
 
-def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[ReplayedEntries, dict[int, Any]]:
-    """Return the verified content of an exported ledger that was read from a file; compare `read_export`."""
+def verified_file(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any], str]:
+    """Return what `read_export` returns, and the SHA-256 of the file."""
+    content, digest = read_content(path)
     if "accounts" not in content:
         raise LedgerDamaged(
             f"{path}: is the archive of a fold, without accounts: accountant.stores.archive.check_archives verifies it"
@@ -216,27 +212,18 @@ def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replaye
             names[number] = record_of_label(json.dumps(name))
         if len(names) != len(replay.commitments):
             raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {len(names)} are there")
-    return replay, names
+    return replay, names, digest
 
 
-def read_content(path: str | Path) -> dict[str, Any]:
-    """Return the content of a file of this format, nothing of it verified yet.
+def read_content(path: str | Path) -> tuple[dict[str, Any], str]:
+    """Return the content of a file, where entries with their hashes are `_EntryInFile`, and its SHA-256.
 
-    Raises
-    ------
-    LedgerDamaged
-        If it is none.
-    """
-    return checked_content(path, parse_file(path)[0])
-
-
-def parse_file(path: str | Path) -> tuple[Any, str]:
-    """Return the content of a file of JSON, where entries with their hashes are `_EntryInFile`, and its SHA-256.
+    Nothing of it is verified yet.
 
     Raises
     ------
     LedgerDamaged
-        If it is no JSON.
+        If it is no exported ledger of this format.
     OSError
         If it cannot be read.
     """
@@ -247,17 +234,12 @@ def parse_file(path: str | Path) -> tuple[Any, str]:
     try:
         text = data.decode("ascii")
         del data  # a large file is in memory once
-        return from_json(text, _entry_in_file), digest
+        content = from_json(text, _entry_in_file)
     except ValueError as error:
         raise LedgerDamaged(f"{path}: not a dpwitness ledger ({error})") from None
-
-
-def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
-    """Return content that was read from a file, if it is of this format; compare `read_content`."""
-    if not _is_export(content) or content["format"] != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise LedgerDamaged(f"{path}: not a dpwitness ledger of format {FORMAT!r}")
-    read: dict[str, Any] = content
-    return read
+    return content, digest
 
 
 def replay_content(content: dict[str, Any]) -> ReplayedEntries:

@@ -392,10 +392,6 @@ class SQLStore(Store):
             work = self._work(session)
             yield lambda entries: _Command(Charge(entries, holds, scope=scope), label_of).refused(work)
 
-    def spent(self, record: RecordId) -> Any:
-        """Return the amount that `record` has spent, reservations included."""
-        return self.standings([record])[0].spent
-
     def _check_names(self, session: Session) -> None:
         """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
         epoch = session.value("SELECT epoch FROM store")

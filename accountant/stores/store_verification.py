@@ -249,8 +249,8 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     if not _holds(session, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
     tallies = {kind: tuple(counted) for kind, counted in replay.tallies.items() if any(counted)}
-    found = session.rows("SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0")
-    if {int(kind): (releases, records) for kind, releases, records in found} != tallies:
+    sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0"
+    if not _holds(session, sql, tallies):
         raise LedgerDamaged("the table `tally` does not fit to the entries")
     _compare_run(replay, session)
     return count
