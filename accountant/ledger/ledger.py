@@ -357,14 +357,8 @@ class Ledger(State, Store):
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return the standing of each record; see `Store`."""
-        limits, state, now = self.limits, self._present_state(), self._clock.milliseconds()
-        return [
-            Standing(
-                self.units.amount(state.account(name).spent),
-                () if limits is None else limits.counts(name, state.rule_counts, now),
-            )
-            for name in map(canonical_name, records)
-        ]
+        state, now = self._present_state(), self._clock.milliseconds()
+        return [state.standing(canonical_name(record), now) for record in records]
 
     def rule_standings(self) -> list[RuleStanding]:
         """Return how near each rule's limit is; see `Store`."""

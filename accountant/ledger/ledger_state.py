@@ -29,7 +29,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled
+from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled, Standing
 from accountant.recorded import describe
 from accountant.rules.clock import ClockAhead
 from accountant.rules.limits import Limits, Row
@@ -183,6 +183,11 @@ class State:
         """Return the counts of the rules for a record."""
         assert self.limits is not None
         return self.account(record).counted or self.limits.zero
+
+    def standing(self, record: RecordId, now: int) -> Standing:
+        """Return the standing of a record."""
+        counted = () if self.limits is None else self.limits.counts(record, self.rule_counts, now)
+        return Standing(self.units.amount(self.account(record).spent), counted)
 
     def count(self, entry: Entry, counting: Sequence[int], at: int, held: int | None = None) -> None:
         """Let rules count a charge; one that is reserved at a position counts until it is settled."""

@@ -346,19 +346,13 @@ class SQLStore(Store):
             work = self._work(session)
             work.load(names)
             expire(work, work.current_time(), work.happen)  # here only: it is written by whoever charges next
-            limits = work.limits
-            keys = [work.key(name) for name in names]
-            if limits is None:
-                return [Standing(self._units.amount(work.account(key).spent), ()) for key in keys]
-            work.load_numbers(each for each in limits.group_members(keys) if isinstance(each, int))
-            rules = dict(zip(limits.rules, self._name_members(work, limits), strict=True))
-            now = max(work.time, work.clock)
+            limits, keys, rules = work.limits, [work.key(name) for name in names], dict[Rule, Rule]()
+            if limits is not None:
+                work.load_numbers(each for each in limits.group_members(keys) if isinstance(each, int))
+                rules = dict(zip(limits.rules, self._name_members(work, limits), strict=True))
+            found = [work.standing(key, max(work.time, work.clock)) for key in keys]
             return [
-                Standing(
-                    self._units.amount(work.account(key).spent),
-                    [(rules[rule], spent) for rule, spent in limits.counts(key, work.rule_counts, now)],
-                )
-                for key in keys
+                Standing(each.spent, [(rules[of], spent) for of, spent in each.counted]) for each in found
             ]
 
     def rule_standings(self) -> list[RuleStanding]:

@@ -57,7 +57,7 @@ class LedgerDamaged(StoreRefused):
 
 
 @contextmanager
-def damage_in(name: str) -> Iterator[None]:
+def damage_in(name: str, words: str = "damaged") -> Iterator[None]:
     """Report damage that the block finds with the name of the store or file that is read."""
     try:
         yield
@@ -66,7 +66,7 @@ def damage_in(name: str) -> Iterator[None]:
     except StoreRefused:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise LedgerDamaged(f"{name}: damaged ({type(error).__name__}: {error})") from None
+        raise LedgerDamaged(f"{name}: {words} ({type(error).__name__}: {error})") from None
 
 
 class OutcomeUnknown(DPWitnessError, OSError):

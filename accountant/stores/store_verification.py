@@ -81,7 +81,7 @@ def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tupl
     if damage is not None:
         raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
     mark = None if anchor is None else anchor.read_mark()
-    with database.snapshot() as session, damage_in(database.name):
+    with database.snapshot() as session, damage_in(database.name, "a table is damaged"):
         _check_schema(session)
         replay = begin_replay(session)
         replay.feed_all(rows_after(session, replay.position))
@@ -109,7 +109,7 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replaye
     """
     replay = ReplayedEntries()
     mark = None if anchor is None else anchor.read_mark()
-    with database.snapshot() as session, damage_in(database.name):
+    with database.snapshot() as session, damage_in(database.name, "a table is damaged"):
         _check_schema(session)
         fold = last_fold(session)
         head = _last_entries(session, fold)
