@@ -131,9 +131,7 @@ class _EventColumns:
 
     def _kind_number(self, scope: Scope, entry: Entry) -> int:
         """Return the number of an entry's kind; as long as the same objects are kept, it is the same."""
-        mechanism, moved, charge, _, where, note, derivation = entry
-        norms = moved and (moved.l1, moved.l2, moved.linf)
-        key = id(mechanism), id(charge), norms, where, note, scope.purpose, scope.tenant, derivation
+        key = (*entry.kind_key(), scope.purpose, scope.tenant, entry.derivation)
         number = self._numbers.get(key)
         if number is None:
             number = self._made
@@ -316,9 +314,9 @@ class Ledger(State, Store):
     def tallies(self) -> Iterable[Tally]:
         """Return how often there was each kind of charge."""
         # By what is alike by identity (the entries keep it alive): words are made once for each kind.
-        found: dict[tuple[int, int, Place, str], Tally] = {}
+        found: dict[tuple[object, ...], Tally] = {}
         for entry in (entry for charged in self.charge_events() for entry in charged.entries):
-            kind = id(entry.mechanism), id(entry.charge), entry.where, entry.note
+            kind = entry.kind_key()
             _, releases, records = found.get(kind, (entry, 0, 0))
             found[kind] = Tally(entry, releases + 1, records + len(entry.records))
         return found.values()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -416,7 +416,11 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         missing = 0 if before is None else max(0, before.position - found.head.position)
         _check_log(database, found.replay.location)
         store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
-        mark = store.adopt(location(database), reason, missing, 0 if before is None else before.epoch)
+        with store.working(()) as work:
+            work.check_open()
+            place = database.identify(work.session)
+            work.adopt(place, reason, missing, 0 if before is None else before.epoch)
+        mark = store.verify().head
         if pinned is not None:
             pinned.write(mark)
         return mark
@@ -450,12 +454,6 @@ def _check_anchored(name: str, replay: ReplayedEntries, pinned: Anchor | None) -
         )
 
 
-def location(database: Database, within: Session | None = None) -> dict[str, Any]:
-    """Return a database's identity, which no copy of it has; `within` a transaction that has made its tables."""
-    with nullcontext(within) if within is not None else database.reading() as session:
-        return database.identify(session)
-
-
 def _check_log(database: Database, made: Any) -> None:
     """Refuse a file that cannot go on by its name: its log has another, or other names have logs of their own."""
     if database.path is None:
@@ -475,7 +473,8 @@ def _check_log(database: Database, made: Any) -> None:
 
 
 def _check_location(database: Database, made: Any) -> None:
-    now = location(database)
+    with database.reading() as session:
+        now = database.identify(session)
     if not same_location(made, now):
         if {**made, **{key: now.get(key) for key in ("folder", "name") if key in made}} == now:
             _check_log(database, made)

@@ -37,7 +37,7 @@ from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import encode_name
 from accountant.stores.database import ALONE, TOGETHER, Database
 from accountant.stores.entry_bodies import add_time
-from accountant.stores.folded import begin_replay, last_fold
+from accountant.stores.folded import begin_replay
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, record_of_label
 from accountant.stores.session import Session
@@ -426,7 +426,7 @@ class SQLStore(Store):
         sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0 ORDER BY kind"
         with self.database.snapshot() as session:
             work = self._work(session)
-            folded = [] if last_fold(session) is None else begin_replay(session).folded_tallies()
+            folded = begin_replay(session).folded_tallies()
             found = session.rows(sql)
             return [*folded, *(Tally(work.kind_at(int(kind)), *counted) for kind, *counted in found)]
 
@@ -471,13 +471,6 @@ class SQLStore(Store):
     def reservations(self) -> dict[int, OpenReservation]:
         """Return the open reservations, which are neither drawn nor given back, by position."""
         return open_reservations(self.database)
-
-    def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> Mark:
-        """Begin an epoch of its own, later than an `epoch` that is known elsewhere; see `accountant.stores.opening`."""
-        with self.working(()) as work:
-            work.check_open()
-            work.adopt(location, reason, missing, epoch)
-        return self.verify().head
 
     def insist_on_anchor(self, kept: bool, by: str, reason: str) -> Mark:
         """Let it be spent from with its anchor only, or without one again, in an epoch of its own, here, too."""
