@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from accountant.stores.beginning import Beginning, beginning
 from accountant.stores.chain import canonical
 from accountant.stores.export import beginning_of, read_content, replay_content
-from accountant.stores.folded import Beginning, beginning
 from accountant.stores.folding import left_by_fold, summed_up
 from accountant.stores.opening import find_database
 from accountant.stores.replayed_entries import ReplayedEntries

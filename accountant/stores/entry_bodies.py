@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from accountant.ledger.entry import Entry
@@ -62,6 +62,15 @@ def charge_body(
     if source is not None:
         body["source"] = source
     return body
+
+
+def add_to_tally(
+    tally: dict[int, tuple[int, int]], paid: Iterable[tuple[int, Sequence[Any]]], times: int
+) -> None:
+    """Count the kinds of a charge, and the records that paid for each; -1 times if it was given back."""
+    for kind, payers in paid:
+        releases, records = tally.get(kind, (0, 0))
+        tally[kind] = releases + times, records + times * len(payers)
 
 
 def scope_of(body: Mapping[str, Any]) -> Scope:

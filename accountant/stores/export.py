@@ -20,8 +20,8 @@ from accountant.files.whole_file import whole_file
 from accountant.ledger.ledger import Ledger
 from accountant.ledger.store import Store
 from accountant.place import Place
+from accountant.stores.beginning import Beginning, fold_of, last_fold, replay_from
 from accountant.stores.chain import FORMAT, canonical, commitment, entry_hash
-from accountant.stores.folded import Beginning, fold_of, last_fold, replay_from
 from accountant.stores.names import Names, record_of_label
 from accountant.stores.opening import find_database, make_in_memory
 from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
@@ -29,7 +29,7 @@ from accountant.stores.session import Session
 from accountant.stores.sql_store import SQLStore, paying_labels, write_event
 from accountant.stores.store_refusals import LedgerDamaged, damage_in
 from accountant.stores.store_verification import Verified, verification_result, verify_database
-from accountant.stores.work import rows_after
+from accountant.stores.transaction import rows_after
 from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError

@@ -21,7 +21,7 @@ from accountant.stores.opening import (
 from accountant.stores.replayed_entries import LedgerContent, ReplayedEntries
 from accountant.stores.sql_store import SQLStore, check_said, import_charges_in, put_rules_in
 from accountant.stores.store_refusals import InUse, OutcomeUnknown
-from accountant.stores.work import Work
+from accountant.stores.transaction import Transaction
 from mechanisms.parameters import ParameterError
 
 
@@ -93,7 +93,7 @@ def import_ledger(
 
 
 def _fill(
-    replay: ReplayedEntries, names: dict[int, RecordId], digest: str, by: str, reason: str, work: Work
+    replay: ReplayedEntries, names: dict[int, RecordId], digest: str, by: str, reason: str, work: Transaction
 ) -> None:
     """Add the content of a ledger in JSON."""
     work.append({"imported": replay.import_body(digest, by, reason), "at": work.time})

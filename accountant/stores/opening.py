@@ -34,7 +34,7 @@ from accountant.stores.store_refusals import (
     StoreRefused,
 )
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
-from accountant.stores.work import Work, last_save
+from accountant.stores.transaction import Transaction, last_save
 from accountant.terms import Terms
 from mechanisms.parameters import ParameterError
 
@@ -165,7 +165,7 @@ def holds_ledger(where: str | Path) -> bool:
         return holds_store(database)
 
 
-def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Work], None]) -> None:
+def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Transaction], None]) -> None:
     """Make a new store with the additions of `fill`: all of it in one transaction, or nothing, at any interruption.
 
     Raises
@@ -529,7 +529,7 @@ def _make(
     *,
     holder: str | None = None,
     names: Names = PLAIN,
-    fill: Callable[[Work], None] | None = None,
+    fill: Callable[[Transaction], None] | None = None,
     at: int | None = None,
 ) -> bool:
     """Make a store, and in the same transaction the content that `fill` adds; return True if there was none."""
@@ -546,7 +546,7 @@ def _make_first(
     terms: Terms,
     holder: str | None,
     names: Names,
-    fill: Callable[[Work], None] | None,
+    fill: Callable[[Transaction], None] | None,
     at: int | None,
 ) -> bool:
     with database.writing(lock=None) as session:

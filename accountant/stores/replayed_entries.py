@@ -43,7 +43,6 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import itemgetter
@@ -72,9 +71,9 @@ from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.chain import FORMAT, START, bound_together, entry_hash, parse_entry
-from accountant.stores.entry_bodies import RARE_WORDS, charge_of, scope_of
+from accountant.stores.entry_bodies import RARE_WORDS, add_to_tally, charge_of, scope_of
 from accountant.stores.store_refusals import LedgerDamaged
-from accountant.stores.waiting import Waiting
+from accountant.stores.waiting_sums import Waiting
 from accountant.terms import Terms
 from mechanisms import Assumption, AssumptionKind
 from mechanisms.printed_numbers import counted_noun
@@ -250,7 +249,7 @@ class ReplayedEntries(State):
         self.kinds: dict[int, Entry] = {}
         self.texts: dict[int, str] = {}
         self.keys: dict[int, str] = {}
-        self.tallies: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+        self.tallies: dict[int, tuple[int, int]] = {}
         self.saved: tuple[int, str] | None = None
         self.waiting = Waiting()
         self.trusted: list[int] = []
@@ -372,7 +371,7 @@ class ReplayedEntries(State):
             if position <= last and position not in left and self.reservation(position) != "returned":
                 of = totals.setdefault(scope_of(body), {})
                 if position > 0:
-                    self._tally(body["paid"], -1)
+                    add_to_tally(self.tallies, body["paid"], -1)
                 for kind, numbers in body["paid"]:
                     price = self.units.price(self.kinds[kind].charge)
                     for number in numbers:
@@ -384,12 +383,6 @@ class ReplayedEntries(State):
                     amount = amount_terms(self.units.amount(of[number]))
                     found.setdefault((scope.purpose, scope.tenant, *amount), []).append(number)
         return [[*key[:2], key[2:], numbers] for key, numbers in found.items()]
-
-    def _tally(self, paid: Sequence[tuple[int, Sequence[RecordId]]], times: int) -> None:
-        for kind, numbers in paid:
-            counted = self.tallies[kind]
-            counted[0] += times
-            counted[1] += times * len(numbers)
 
     def folded_tallies(self) -> list[Tally]:
         """Return the sums of folded charges, as charges."""
@@ -414,7 +407,7 @@ class ReplayedEntries(State):
             if "opened" in body:
                 self._open(position, body["opened"])
             paid = body["paid"]
-            self._tally(paid, 1)
+            add_to_tally(self.tallies, paid, 1)
             for _, numbers in paid:
                 for number in numbers:
                     if number not in self.commitments:
@@ -617,7 +610,7 @@ class ReplayedEntries(State):
             return
         self.later.append((self._last, event))
         if isinstance(event, Settlement) and event.returned:
-            self._tally(parse_entry(self.texts[event.position])["paid"], -1)
+            add_to_tally(self.tallies, parse_entry(self.texts[event.position])["paid"], -1)
 
     # --- rules -----------------------------------------------------------------------------------
 

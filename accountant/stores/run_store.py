@@ -23,8 +23,8 @@ from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.run_journal import RunJournal
 from accountant.stores.sql_store import SQLStore, labelled, paying_labels, write_event
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
-from accountant.stores.waiting import Noted, Notes, Waiting
-from accountant.stores.work import last_save, rows_after, stored_bytes
+from accountant.stores.transaction import last_save, rows_after, stored_bytes
+from accountant.stores.waiting_sums import Noted, Notes, Waiting
 from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError

@@ -34,23 +34,31 @@ from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import ANY, Scope
 from accountant.stores.anchor import Anchor, Mark
+from accountant.stores.beginning import begin_replay
 from accountant.stores.chain import encode_name
 from accountant.stores.database import ALONE, TOGETHER, Database
 from accountant.stores.entry_bodies import add_time
-from accountant.stores.folded import begin_replay
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, record_of_label
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
-from accountant.stores.work import ACCOUNT_ROW, BY_LABEL, Kinds, Work, account_row, check_accounts, rows_after
+from accountant.stores.transaction import (
+    ACCOUNT_ROW,
+    BY_LABEL,
+    Kinds,
+    Transaction,
+    account_row,
+    check_accounts,
+    rows_after,
+)
 from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 _KEPT = 4_096
 """Of so many kinds of charges it is remembered where they stand: mechanisms without end would fill the memory."""
-_Task = Callable[[Work], Any]
+_Task = Callable[[Transaction], Any]
 """Something to do in a transaction; it checks first and changes then."""
 
 
@@ -130,7 +138,7 @@ class SQLStore(Store):
         return results
 
     @contextmanager
-    def working(self, names: Iterable[str], *, together: bool = False) -> Iterator[Work]:
+    def working(self, names: Iterable[str], *, together: bool = False) -> Iterator[Transaction]:
         """Yield one transaction's work; it is durable when the block ends, or none of it is.
 
         Parameters
@@ -171,14 +179,14 @@ class SQLStore(Store):
         self._synced = mark
 
     @contextmanager
-    def within(self, session: Session) -> Iterator[Work]:
+    def within(self, session: Session) -> Iterator[Transaction]:
         """Yield work in a transaction that the caller begins and ends; the work is written when the block ends."""
         work = self._work(session)
         yield work
         work.finish()
 
-    def _work(self, session: Session) -> Work:
-        return Work(
+    def _work(self, session: Session) -> Transaction:
+        return Transaction(
             session,
             self._units,
             self._kinds,
@@ -211,7 +219,7 @@ class SQLStore(Store):
         if self._anchor is not None and (mark := self._anchor.read_mark()) is not None:
             self._anchor.write(mark)
 
-    def _check_anchor(self, work: Work) -> None:
+    def _check_anchor(self, work: Transaction) -> None:
         """Refuse if the anchor names a later entry than the last one of this store."""
         if self._anchor is None:
             return
@@ -231,7 +239,7 @@ class SQLStore(Store):
         """Keep the unchecked assumptions of releases; see `Store`."""
         new = [each for each in assumptions if each not in self.assumptions]
 
-        def note(work: Work) -> None:
+        def note(work: Transaction) -> None:
             for each in new:
                 work.assume(each)
 
@@ -253,7 +261,7 @@ class SQLStore(Store):
             return self._name_members(work, work.limits)
 
     @staticmethod
-    def _name_members(work: Work, limits: Limits | None) -> tuple[Rule, ...]:
+    def _name_members(work: Transaction, limits: Limits | None) -> tuple[Rule, ...]:
         """Return rules with the names of the members of their groups."""
         if limits is None:
             return ()
@@ -291,7 +299,7 @@ class SQLStore(Store):
         check_reach(found, self.terms.composition, self.terms.budget)
         check_said(by, reason)
 
-        def change(work: Work) -> None:
+        def change(work: Transaction) -> None:
             if work.position > 1 and any(rule.reached_by is not None for rule in found):
                 raise ParameterError(
                     "rules: reached_by: what a tenant learns is bounded by such rules in a ledger that has them before "
@@ -312,7 +320,7 @@ class SQLStore(Store):
         """
         check_said(by, reason)
 
-        def confirm(work: Work) -> int:
+        def confirm(work: Transaction) -> int:
             work.happen(ClockConfirmed(max(work.time, work.clock), by, reason))
             return work.clock
 
@@ -325,8 +333,8 @@ class SQLStore(Store):
         """Return the waiting records that are in a group of these records; see `Store`."""
         names = [self.names.label_of(record) for record in records]
         with self.database.snapshot() as session:
-            self._check_names(session)
             work = self._work(session)
+            work.check_epoch()
             limits = work.limits
             if limits is None or not any(rule.groups for rule in limits.rules):
                 return set()
@@ -342,8 +350,8 @@ class SQLStore(Store):
         """Return the standing of each record; see `Store`."""
         names = [self.names.label_of(record) for record in records]
         with self.database.snapshot() as session:
-            self._check_names(session)
             work = self._work(session)
+            work.check_epoch()
             work.load(names)
             expire(work, work.current_time(), work.happen)  # here only: it is written by whoever charges next
             limits, keys, rules = work.limits, [work.key(name) for name in names], dict[Rule, Rule]()
@@ -382,18 +390,9 @@ class SQLStore(Store):
         """Yield the function from entries to the `CannotPay` that a charge would raise; see `Store`."""
         label_of = self.names.label_of
         with self.database.snapshot() as session:
-            self._check_names(session)
             work = self._work(session)
+            work.check_epoch()
             yield lambda entries: _Command(Charge(entries, holds, scope=scope), label_of).refused(work)
-
-    def _check_names(self, session: Session) -> None:
-        """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
-        epoch = session.value("SELECT epoch FROM store")
-        if epoch != self._seen.epoch:
-            raise StoreMoved(
-                f"{self.name}: was adopted or anchored, or its key of names changed, since this process opened it: "
-                "open it again"
-            )
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and its total."""
@@ -506,7 +505,9 @@ def labelled(session: Session) -> dict[int, RecordId]:
     return {int(number): record_of_label(label) for number, label in rows}
 
 
-def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str) -> None:
+def import_charges_in(
+    work: Transaction, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str
+) -> None:
     """Charge in a transaction all charges of another ledger, of this digest, however much its records have left."""
     work.load({work.label(record) for _, entries in charges for entry in entries for record in entry.records})
     for scope, entries in charges:
@@ -546,7 +547,7 @@ class _Command:
         for key in self.keys:
             encode_name(key)  # refused if it is too long
 
-    def __call__(self, work: Work) -> Receipt:
+    def __call__(self, work: Transaction) -> Receipt:
         """Carry it out.
 
         Raises
@@ -560,7 +561,7 @@ class _Command:
         except CannotPay as refused:
             raise self._name_record(work, refused) from None
 
-    def refused(self, work: Work) -> CannotPay | None:
+    def refused(self, work: Transaction) -> CannotPay | None:
         """Return why a charge would be refused."""
         assert isinstance(self._command, Charge)
         work.load(self.names)
@@ -569,7 +570,7 @@ class _Command:
         refused = first_refused(work, command, work.current_time())
         return None if refused is None else self._name_record(work, refused)
 
-    def _numbered(self, work: Work, command: Charge) -> Charge:
+    def _numbered(self, work: Transaction, command: Charge) -> Charge:
         """Return a charge with what the state calls its accounts."""
         entries = [
             entry.for_records(tuple(map(work.key, labels)))
@@ -579,14 +580,16 @@ class _Command:
             work.load_numbers(work.limits.group_members(key for entry in entries for key in entry.records))
         return Charge(entries, *command[1:])
 
-    def _name_record(self, work: Work, refused: CannotPay) -> CannotPay:
+    def _name_record(self, work: Transaction, refused: CannotPay) -> CannotPay:
         assert isinstance(self._command, Charge)
         records = chain.from_iterable(entry.records for entry in self._command.entries)
         refused.record = dict(zip(map(work.key, self.names), records, strict=True))[refused.record]
         return refused
 
 
-def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
+def put_rules_in(
+    work: Transaction, rules: Sequence[Rule], by: str, reason: str, at: int | None = None
+) -> None:
     """Put rules in force, in a transaction; their counts of earlier charges are found in the entries.
 
     Raises
@@ -629,7 +632,7 @@ def paying_labels(events: Iterable[LedgerEvent]) -> set[str]:
     }
 
 
-def write_event(work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
+def write_event(work: Transaction, event: LedgerEvent, reserved: dict[int, int]) -> None:
     """Write down the events of a ledger in memory, in a transaction.
 
     Parameters
@@ -668,7 +671,7 @@ def _name_all(tasks: Iterable[_Task]) -> bool:
     return all(isinstance(task, _Command) for task in tasks)
 
 
-def _result(task: _Task, work: Work) -> Any:
+def _result(task: _Task, work: Transaction) -> Any:
     try:
         work.check()
         return task(work)

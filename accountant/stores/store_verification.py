@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from accountant.stores.anchor import Anchor, Mark
+from accountant.stores.beginning import Fold, begin_replay, last_fold
 from accountant.stores.chain import START, commitment, entry_hash
 from accountant.stores.database import Database
-from accountant.stores.folded import Fold, begin_replay, last_fold
 from accountant.stores.replayed_entries import ReplayedEntries, chained_to
 from accountant.stores.schema import RARE
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved, damage_in
-from accountant.stores.work import (
+from accountant.stores.transaction import (
     ACCOUNT_ROW,
     RARE_TALLY,
     STORE_ROW,
@@ -248,7 +248,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     kinds = {entry_hash(b"", replay.texts[each]).hex(): (each,) for each in replay.kinds if each > 0}
     if not _holds(session, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
-    tallies = {kind: tuple(counted) for kind, counted in replay.tallies.items() if any(counted)}
+    tallies = {kind: counted for kind, counted in replay.tallies.items() if any(counted)}
     sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0"
     if not _holds(session, sql, tallies):
         raise LedgerDamaged("the table `tally` does not fit to the entries")

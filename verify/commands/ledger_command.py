@@ -406,7 +406,7 @@ def _change_open(opened: Any, change: str, value: Any, author: str, reason: str)
         opened.give_back(value)
         return f"reservation {value} is given back"
     from accountant.stores.names import pseudonym
-    from accountant.stores.naming import erase
+    from accountant.stores.renaming import erase
 
     return f"the account is called {erase(opened, pseudonym(value) or value, author, reason)} from now on"
 
@@ -430,8 +430,8 @@ def _expire(store: str, age: float) -> str:
 def _rotate(store: str, names: str, author: str, reason: str, anchor: Path | None) -> str:
     """Hash names under the newer keys of a file; add a key if the store knows all of them."""
     from accountant.stores.names import NameKey, add_key
-    from accountant.stores.naming import rotate
     from accountant.stores.opening import open_store
+    from accountant.stores.renaming import rotate
 
     with closing(open_store(store, anchor=anchor)) as opened:
         if not names.startswith("env:"):

@@ -629,7 +629,8 @@ def test_a_commit_that_fails_is_no_release(path: Path, monkeypatch: pytest.Monke
     accountant = opened(path)
     state = accountant._noise._randomness.bit_generator.state  # type: ignore[attr-defined]
     monkeypatch.setattr(
-        "accountant.stores.work.Work.finish", lambda self: (_ for _ in ()).throw(OSError("full"))
+        "accountant.stores.transaction.Transaction.finish",
+        lambda self: (_ for _ in ()).throw(OSError("full")),
     )
     with pytest.raises(OSError, match="full"):
         accountant.release(HALF, value(accountant))

@@ -12,7 +12,7 @@ from accountant.stores.replayed_entries import EntryRow, History, ReplayedEntrie
 from accountant.stores.schema import RARE
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged
-from accountant.stores.work import rows_after
+from accountant.stores.transaction import rows_after
 
 _FOLD = f"{RARE} AND substr(body, 3, 7) = 'fold\":{{'"
 

@@ -36,7 +36,14 @@ from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, commitment, encode_name, entry_hash, row_digest
-from accountant.stores.entry_bodies import RARE_WORDS, add_time, charge_body, charge_of, outcome_body
+from accountant.stores.entry_bodies import (
+    RARE_WORDS,
+    add_time,
+    add_to_tally,
+    charge_body,
+    charge_of,
+    outcome_body,
+)
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.schema import OPEN_WITH_DEADLINE, OUTCOME
@@ -62,7 +69,7 @@ Kinds = dict[tuple[Any, ...], tuple[Entry, int]]
 """Kinds of entries that are in the store for good, and where they stand, by ids of what the entry keeps alive."""
 
 
-class Work(State):
+class Transaction(State):
     """One transaction: the state is filled with the rows that are needed, and written at its end.
 
     Accounts go by their numbers, and by their labels before they have any. Nothing is written before `finish`, but
@@ -150,17 +157,12 @@ class Work(State):
         StoreMoved, GateClosed
             With the reason.
         """
-        epoch = self._opened.epoch
         if self.instance != self._opened.instance:
             raise StoreMoved(
                 f"{self._database.name}: another store has taken its place since this process opened it: bring it "
                 "back, or open what is there now"
             )
-        if self.epoch != epoch:
-            raise StoreMoved(
-                f"{self._database.name}: was adopted or anchored, or its key of names changed, since this process "
-                f"opened it (epoch {self.epoch}, not {epoch}): open it again"
-            )
+        self.check_epoch()
         self._check_seen()
         if self._rules < max(self._known_limits, default=0):
             raise LedgerDamaged(
@@ -170,6 +172,14 @@ class Work(State):
         if self._closed is not None:
             why, *place = json.loads(self._closed)
             raise GateClosed(f"the gate is closed since {Place(*place)}: {why}", calling_place())
+
+    def check_epoch(self) -> None:
+        """Refuse a store whose key of names may have changed: everybody would seem to have spent nothing."""
+        if self.epoch != self._opened.epoch:
+            raise StoreMoved(
+                f"{self._database.name}: was adopted or anchored, or its key of names changed, since this process "
+                f"opened it (epoch {self.epoch}, not {self._opened.epoch}): open it again"
+            )
 
     def _check_seen(self) -> None:
         """Refuse a store that does not hold the last entry that this process has seen: an older one was put back."""
@@ -438,7 +448,7 @@ class Work(State):
                 )
             paid = [(kind, entry.records) for kind, entry in zip(kinds, entries, strict=True)]
             position = self.append(charge_body(event, event.at, paid, opened, source))
-            self._count(paid, 1)
+            add_to_tally(self._tally, paid, 1)
             apply(self, Charged(position, entries, *event[2:]))
             return position
         if not isinstance(event, Answered | Settlement):
@@ -447,7 +457,7 @@ class Work(State):
             if event.position > self._written:
                 self._need_to_be_alone()
             if event.returned:
-                self._count(self.body(event.position)["paid"], -1)
+                add_to_tally(self._tally, self.body(event.position)["paid"], -1)
             position = self.append(outcome_body(event, event.position))
         elif isinstance(event, ClockConfirmed):
             position = self.append({"clock": event._asdict()})
@@ -460,11 +470,6 @@ class Work(State):
             position = self.append(outcome_body(event, request.position))
         apply(self, event)
         return position
-
-    def _count(self, paid: Sequence[tuple[int, Sequence[Any]]], times: int) -> None:
-        for kind, numbers in paid:
-            releases, records = self._tally.get(kind, (0, 0))
-            self._tally[kind] = releases + times, records + times * len(numbers)
 
     def number_of(self, key: int | str) -> int:
         """Return the number of an account that has one, by the state's key of it."""
