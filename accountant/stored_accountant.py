@@ -19,7 +19,7 @@ from accountant.gates.lineage import Influence, Traced, TracedSums
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.ledger.ledger import Ledger
-from accountant.stores.waiting import Notes
+from accountant.stores.waiting_sums import Notes
 from accountant.terms import Terms
 from mechanisms import Assumption, Domain, NoiseSource
 from mechanisms.domains.float_bounds import FloatBounds

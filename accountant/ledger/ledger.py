@@ -131,9 +131,7 @@ class _EventColumns:
 
     def _kind_number(self, scope: Scope, entry: Entry) -> int:
         """Return the number of an entry's kind; as long as the same objects are kept, it is the same."""
-        mechanism, moved, charge, _, where, note, derivation = entry
-        norms = moved and (moved.l1, moved.l2, moved.linf)
-        key = id(mechanism), id(charge), norms, where, note, scope.purpose, scope.tenant, derivation
+        key = (*entry.kind_key(), scope.purpose, scope.tenant, entry.derivation)
         number = self._numbers.get(key)
         if number is None:
             number = self._made
@@ -314,11 +312,11 @@ class Ledger(State, Store):
         return sum(1 for _ in self.records())
 
     def tallies(self) -> Iterable[Tally]:
-        """Return the number of charges of each kind."""
-        # By identity of the parts (the entries keep them alive): each kind is described once.
-        found: dict[tuple[int, int, Place, str], Tally] = {}
+        """Return how often there was each kind of charge."""
+        # By what is alike by identity (the entries keep it alive): words are made once for each kind.
+        found: dict[tuple[object, ...], Tally] = {}
         for entry in (entry for charged in self.charge_events() for entry in charged.entries):
-            kind = id(entry.mechanism), id(entry.charge), entry.where, entry.note
+            kind = entry.kind_key()
             _, releases, records = found.get(kind, (entry, 0, 0))
             found[kind] = Tally(entry, releases + 1, records + len(entry.records))
         return found.values()
@@ -326,10 +324,6 @@ class Ledger(State, Store):
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
         return (record for record, account in self.accounts.items() if account.times)
-
-    def spent(self, record: RecordId) -> Any:
-        """Return the amount that `record` has spent, in the theorem's currency."""
-        return self.units.amount(self._present_state().account(canonical_name(record)).spent)
 
     @contextmanager
     def refusals(
@@ -361,14 +355,8 @@ class Ledger(State, Store):
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return the standing of each record; see `Store`."""
-        limits, state, now = self.limits, self._present_state(), self._clock.milliseconds()
-        return [
-            Standing(
-                self.units.amount(state.account(name).spent),
-                () if limits is None else limits.counts(name, state.rule_counts, now),
-            )
-            for name in map(canonical_name, records)
-        ]
+        state, now = self._present_state(), self._clock.milliseconds()
+        return [state.standing(canonical_name(record), now) for record in records]
 
     def rule_standings(self) -> list[RuleStanding]:
         """Return how near each rule's limit is; see `Store`."""
@@ -395,7 +383,7 @@ class Ledger(State, Store):
 
     def next_position(self) -> int:
         """Return the position of the next charge."""
-        return self._last + 1
+        return max(self._last, 0) + 1  # the sums of what was folded have negative ones
 
     def apply(self, event: LedgerEvent) -> None:
         """Apply an event, a charge or its outcome, however much records have left."""

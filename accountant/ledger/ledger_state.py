@@ -29,7 +29,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled
+from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled, Standing
 from accountant.recorded import describe
 from accountant.rules.clock import ClockAhead
 from accountant.rules.limits import Limits, Row
@@ -183,6 +183,11 @@ class State:
         """Return the counts of the rules for a record."""
         assert self.limits is not None
         return self.account(record).counted or self.limits.zero
+
+    def standing(self, record: RecordId, now: int) -> Standing:
+        """Return the standing of a record."""
+        counted = () if self.limits is None else self.limits.counts(record, self.rule_counts, now)
+        return Standing(self.units.amount(self.account(record).spent), counted)
 
     def count(self, entry: Entry, counting: Sequence[int], at: int, held: int | None = None) -> None:
         """Let rules count a charge; one that is reserved at a position counts until it is settled."""
@@ -423,9 +428,8 @@ def apply(state: State, event: LedgerEvent) -> None:
             for record in entry.records:
                 spent, times, counted = state.account(record)
                 state.set_account(record, Account(plus(spent, price), times + 1, counted))
-            if limits is not None:
-                counting = limits.counting(event.scope, strict=False)
-                state.count(entry, counting, event.at or 0, event.position if event.reserved else None)
+        if limits is not None:
+            count_event(state, event)
         if event.reserved or event.request is not None:
             state.name(event)
         state.happens(event)
@@ -441,10 +445,7 @@ def apply(state: State, event: LedgerEvent) -> None:
         request = state.request(event.request)
         assert request is not None
         if state.limits is not None:
-            charged = state.charge_at(request.position)
-            counting = state.limits.counting(charged.scope, windows_only=True, strict=False)
-            for entry in charged.entries:
-                state.count(entry, counting, event.at)
+            count_event(state, event)
         state.happens(event)
         state.set_request(event.request, request._replace(stamp=event.at))
     elif isinstance(event, Answered):
@@ -469,7 +470,7 @@ def apply(state: State, event: LedgerEvent) -> None:
 
 
 def _settle(state: State, event: Settlement) -> None:
-    position, limits = event.position, state.limits
+    position = event.position
     charged = state.charge_at(position)
     if event.returned:
         state.happens(event)
@@ -481,16 +482,8 @@ def _settle(state: State, event: Settlement) -> None:
                 state.set_account(
                     record, Account(minus(before.spent, price), before.times - 1, before.counted)
                 )
-    if limits is not None:
-        settled: Callable[[Row], Row] = (
-            (lambda row: limits.without_reservation(row, position))
-            if event.returned
-            else (lambda row: limits.with_draw(row, position, event.at or 0))
-        )
-        for record in {record for entry in charged.entries for record in entry.records}:
-            state.set_account(
-                record, state.account(record)._replace(counted=settled(state.rule_counts(record)))
-            )
+    if state.limits is not None:
+        count_event(state, event)
     if not event.returned:
         state.happens(event)
         state.set_reservation(position, "drawn")
@@ -498,6 +491,35 @@ def _settle(state: State, event: Settlement) -> None:
             request = state.request(charged.request)
             assert request is not None
             state.set_request(charged.request, request._replace(stamp=event.at))
+
+
+def count_event(state: State, event: LedgerEvent) -> None:
+    """Let the rules in force count a charge, its settlement, or that it was drawn again."""
+    limits = state.limits
+    assert limits is not None
+    if isinstance(event, Charged):
+        counting = limits.counting(event.scope, strict=False)
+        for entry in event.entries:
+            state.count(entry, counting, event.at or 0, event.position if event.reserved else None)
+    elif isinstance(event, DrawnAgain):
+        request = state.request(event.request)
+        assert request is not None
+        charged = state.charge_at(request.position)
+        counting = limits.counting(charged.scope, windows_only=True, strict=False)
+        for entry in charged.entries:
+            state.count(entry, counting, event.at)
+    elif isinstance(event, Settlement):
+        position = event.position
+        settled: Callable[[Row], Row] = (
+            (lambda row: limits.without_reservation(row, position))
+            if event.returned
+            else (lambda row: limits.with_draw(row, position, event.at or 0))
+        )
+        entries = state.charge_at(position).entries
+        for record in {record for entry in entries for record in entry.records}:
+            state.set_account(
+                record, state.account(record)._replace(counted=settled(state.rule_counts(record)))
+            )
 
 
 def repeated_command(

@@ -229,6 +229,7 @@ class Store(Protocol):
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, reservations included."""
+        return self.standings([record])[0].spent
 
     def tallies(self) -> Iterable[Tally]:
         """Return how often there was each kind of charge; a ledger that lasts keeps count."""

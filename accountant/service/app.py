@@ -37,7 +37,7 @@ from accountant.service.openapi import RECORD, object_of, openapi
 from accountant.service.page import CONTENT_SECURITY, page, search_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem
-from accountant.service.request_bodies import check_keys, read_form, read_object, read_record
+from accountant.service.request_bodies import check_value, read_form, read_object, read_record
 from accountant.service.service_limits import Places, Rate, ServiceLimits
 
 _HEADERS = (
@@ -102,7 +102,7 @@ def _common_operations(
         return HTMLResponse(page([part.name for part in parts], [*first, *sections]))
 
     def show_record(client: str, body: Body) -> Response:
-        check_keys(body, object_of(record=RECORD))
+        check_value(body, object_of(record=RECORD))
         record = read_record(body["record"], "record")
         sections = [
             section for part in searched if part.show_record for section in part.show_record(client, record)
@@ -181,7 +181,7 @@ class _Front:
                 read = read_form if operation.form else read_object
                 body = read(content) if operation.method == "POST" else {}
                 if operation.takes is not None:
-                    check_keys(body, self._schemas[operation.takes])
+                    check_value(body, self._schemas[operation.takes])
                 return _answer_for(scope, operation, client, body)
             finally:
                 end()  # one that is given up after the deadline counts until it ends

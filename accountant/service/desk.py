@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from accountant.gates.lineage import RecordId
 from accountant.gates.messages import some_value
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
-from accountant.ledger.quote import Quote, Reservation
+from accountant.ledger.quote import Quote
 from accountant.ledger.store import AnswerErased, KeyUsed, Settled
 from accountant.ledger.summary import Summary
 from accountant.place import acting_for
@@ -29,8 +29,6 @@ from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.sql_store import OpenReservation, SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
 from mechanisms import Domain, DomainError, Mechanism
-
-T = TypeVar("T")
 
 
 @contextmanager
@@ -68,7 +66,6 @@ _PROBLEMS: Problems = {
     # The store was out of reach before its commit, in it or after it.
     OSError: (503, "unknown", "it is unknown whether it was charged: repeat the request under its key"),
 }
-_Answer = TypeVar("_Answer")
 
 
 class Desk:
@@ -98,17 +95,18 @@ class Desk:
 
     def release(self, client: str, asked: ReleaseRequest) -> dict[str, Any]:
         """Charge, and return outputs: once for each request's key, however often it is asked."""
-        outputs = self._act_for(client, lambda: self._release(client, asked))
+        with self._acting_for(client):
+            private = self._private_values(asked)
+            self._quote(asked, private)
+            key = _key(client, asked.request)
+            outputs = self._accountant.release(asked.mechanism, private, request=key).tolist()
         return {"request": asked.request, "outputs": outputs}
 
     def reserve(self, client: str, asked: ReleaseRequest) -> dict[str, Any]:
         """Charge for a release of values that are not known yet."""
-
-        def reserve() -> Reservation:
-            quote = self._quote(asked, self._private_values(asked))
-            return self._accountant.reserve(quote, request=_key(client, asked.request), seconds=asked.seconds)
-
-        made = self._act_for(client, reserve)
+        with self._acting_for(client):
+            quote, key = self._quote(asked, self._private_values(asked)), _key(client, asked.request)
+            made = self._accountant.reserve(quote, request=key, seconds=asked.seconds)
         return {"request": asked.request, "until": made.until and made.until.isoformat()}
 
     def commit(self, client: str, asked: ReleaseRequest) -> dict[str, Any]:
@@ -123,23 +121,13 @@ class Desk:
 
     def give_back(self, client: str, position: int) -> dict[str, Any]:
         """Give a reservation of any client back."""
-
-        def give_back() -> None:
+        with self._acting_for(client):
             try:
                 self.store.give_back(position)
             except Settled as settled:
                 if not settled.returned:  # else asked again: the answer is the same
                     raise
-
-        self._act_for(client, give_back)
         return {"reservation": position, "state": "returned"}
-
-    def _release(self, client: str, asked: ReleaseRequest) -> Any:
-        private = self._private_values(asked)
-        self._quote(asked, private)
-        return self._accountant.release(
-            asked.mechanism, private, request=_key(client, asked.request)
-        ).tolist()
 
     def _quote(self, asked: ReleaseRequest, private: Private | PrivateSums) -> Quote:
         """Return the price of a release; a refusal here depends on public data only."""
@@ -171,23 +159,26 @@ class Desk:
         return sums
 
     def _find_reservation(self, client: str, request: str) -> int:
-        found = self._act_for(client, lambda: self.store.find_request(_key(client, request)))
+        with self._acting_for(client):
+            found = self.store.find_request(_key(client, request))
         if found is None or found[1] is None:
             raise ServiceProblem(
                 404, "no-reservation", f"request = {request!r}: nothing was reserved with this key", "request"
             )
         return found[0]
 
-    def _act_for(self, client: str, act: Callable[[], _Answer]) -> _Answer:
-        """Run an action in a client's name, and turn its refusals into problems."""
+    @contextmanager
+    def _acting_for(self, client: str) -> Iterator[None]:
+        """Act in a client's name in the block, and turn its refusals into problems."""
         with answered_as(_PROBLEMS), acting_for(f"key {client}"):
-            return act()
+            yield
 
     # --- reading ---------------------------------------------------------------------------------
 
     def remaining(self, client: str, records: tuple[RecordId, ...]) -> dict[str, Any]:
         """Return the amounts that records have spent, rounded up, and have left, rounded down; None is no limit."""
-        standings = self._act_for(client, lambda: self.store.standings(records))
+        with self._acting_for(client):
+            standings = self.store.standings(records)
         return accounts_json(self._accountant, records, standings)
 
     def remaining_releases(
@@ -195,30 +186,23 @@ class Desk:
     ) -> dict[str, Any]:
         """Return the number of further releases through a mechanism that records can afford, of values in a domain."""
         moved = domain.sensitivity
-
-        def count_releases() -> list[float]:
-            with _mechanism_problems():
-                return [
-                    self._accountant.remaining_releases(mechanism, each, sensitivity=moved)
-                    for each in records
-                ]
-
-        pairs = zip(records, self._act_for(client, count_releases), strict=True)
+        with self._acting_for(client), _mechanism_problems():
+            rooms = [
+                self._accountant.remaining_releases(mechanism, each, sensitivity=moved) for each in records
+            ]
+        pairs = zip(records, rooms, strict=True)
         found = [{"record": each, "room": None if room == float("inf") else room} for each, room in pairs]
         return {"records": found}
 
     def find_record(self, client: str, record: RecordId) -> RecordAccount:
         """Return a record's spent and remaining amounts, and the number of each release it can still pay for."""
-        (standing,) = self._act_for(client, lambda: self.store.standings((record,)))
         terms, composition = self.store.terms, self.store.terms.composition
-        lines = self.summary(client).lines
-
-        def number_left() -> list[float] | None:
-            try:
-                return self._accountant.remaining_charges([line.charge for line in lines], record)
-            except PurposeRefused:
-                return None
-
+        with self._acting_for(client):
+            (standing,) = self.store.standings((record,))
+            lines = self._accountant.summary().lines
+            more: list[float] | None = None
+            with suppress(PurposeRefused):
+                more = self._accountant.remaining_charges([line.charge for line in lines], record)
         return RecordAccount(
             record,
             composition.guarantee(standing.spent, terms.budget).description,
@@ -228,20 +212,23 @@ class Desk:
                 for rule, spent in standing.counted
             ],
             lines,
-            self._act_for(client, number_left),
+            more,
         )
 
     def summary(self, client: str = "") -> Summary:
         """Summarise the charges by release."""
-        return self._act_for(client, self._accountant.summary)
+        with self._acting_for(client):
+            return self._accountant.summary()
 
     def summary_json(self, client: str) -> dict[str, Any]:
         """Return the summary as JSON-able data."""
-        return self._act_for(client, lambda: summary_json(self._accountant))
+        with self._acting_for(client):
+            return summary_json(self._accountant)
 
     def most_spent(self, count: int, client: str = "") -> list[tuple[RecordId, str, str, float | None]]:
         """Return the records that have spent most: record, spent and left in words, and the share that is spent."""
-        found = self._act_for(client, lambda: self.store.most_spent(count))
+        with self._acting_for(client):
+            found = self.store.most_spent(count)
         terms = self.store.terms
         composition, budget = terms.composition, terms.budget
         return [
@@ -256,7 +243,8 @@ class Desk:
 
     def rules(self, client: str = "") -> list[RuleShown]:
         """Return the remaining amount under each rule of the record nearest to its limit."""
-        return self._act_for(client, self._rules.get)
+        with self._acting_for(client):
+            return self._rules.get()
 
     def _read_rules(self) -> list[RuleShown]:
         terms = self.store.terms
@@ -264,7 +252,8 @@ class Desk:
 
     def reservations(self, client: str = "") -> dict[int, OpenReservation]:
         """Return the open reservations, by position."""
-        return self._act_for(client, self.store.reservations)
+        with self._acting_for(client):
+            return self.store.reservations()
 
     def check(self) -> None:
         """Refuse if nothing can be charged.
@@ -274,12 +263,9 @@ class Desk:
         ServiceProblem
             With the reason.
         """
-
-        def check_store() -> None:
+        with self._acting_for(""):
             self._accountant.check_open()
             self.store.check()
-
-        self._act_for("", check_store)
 
 
 def _key(client: str, request: str) -> str:

@@ -9,12 +9,11 @@ from xml.etree.ElementTree import Element
 from accountant.gates.lineage import RecordId
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyScope
-from accountant.service.ledger_schemas import LEDGER_SCHEMAS
+from accountant.service.ledger_schemas import ledger_schemas
 from accountant.service.metrics import Gauge
 from accountant.service.page import ledger_sections, record_section
 from accountant.service.part import Body, Operation, ServicePart
-from accountant.service.problem_details import invalid
-from accountant.service.request_bodies import read_name, read_records, read_release, read_room
+from accountant.service.request_bodies import read_records, read_release, read_room
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
 
@@ -25,16 +24,13 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
     """Return the routes of a ledger."""
 
     def remaining(client: str, body: Body) -> Mapping[str, Any]:
-        return desk.remaining(client, read_records(body, limits))
+        return desk.remaining(client, read_records(body))
 
     def more(client: str, body: Body) -> Mapping[str, Any]:
         return desk.remaining_releases(client, *read_room(body, limits))
 
     def give_back(client: str, body: Body) -> Mapping[str, Any]:
-        position = body["reservation"]
-        if type(position) is not int or not 0 < position < 2**63:
-            raise invalid("reservation", "must be a positive whole number")
-        return desk.give_back(client, position)
+        return desk.give_back(client, body["reservation"])
 
     def reservations(client: str, body: Body) -> Mapping[str, Any]:
         found = desk.reservations(client).items()
@@ -58,7 +54,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
                   "Charge for a release before its values are known.", "Reserve", "Reserved"),
         Operation("/v1/commit", "POST", spend, serve(desk.commit, True),
                   "Draw what was reserved with this request.", "Release", "Released"),
-        Operation("/v1/cancel", "POST", spend, lambda client, body: desk.cancel(client, read_name(body, "request")),
+        Operation("/v1/cancel", "POST", spend, lambda client, body: desk.cancel(client, body["request"]),
                   "Give a reservation's charge back.", "Cancel", "Cancelled"),
         Operation("/v1/room", "POST", spend, more, "Further such releases that records can pay for.", "Rooms", "Room"),
         Operation("/v1/left", "POST", read, remaining, "Spent and remaining amounts of records.", "Records", "Left"),
@@ -81,4 +77,5 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
     def show_record(client: str, record: RecordId) -> list[Element]:
         return [record_section(desk.find_record(client, record))]
 
-    return ServicePart(operations, LEDGER_SCHEMAS, desk.store.name, sections, desk.check, gauges, show_record)
+    schemas, name = ledger_schemas(limits), desk.store.name
+    return ServicePart(operations, schemas, name, sections, desk.check, gauges, show_record)

@@ -64,21 +64,36 @@ def object_of(optional: Mapping[str, Any] | None = None, **properties: Any) -> d
     }
 
 
-def array_of(items: Mapping[str, Any], **limits: int) -> dict[str, Any]:
-    """Return the schema of an array of such items."""
-    return {"type": "array", **limits, "items": items}
+def array_of(items: Mapping[str, Any], **rules: int | str) -> dict[str, Any]:
+    """Return the schema of an array of such items, with rules and a title beside."""
+    return {"type": "array", **rules, "items": items}
 
 
 TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 TIME = {"type": ["string", "null"], "format": "date-time"}
-RECORD = {"anyOf": [{"type": "string", "maxLength": 200}, {"type": "integer"}]}
+POSITION = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": 2**63 - 1,
+    "title": "a positive whole number",
+}
+NAME = {"type": "string", "minLength": 1, "maxLength": 200, "title": "a text of 1 to 200 characters"}
+RECORD = {
+    "anyOf": [
+        {"type": "string", "maxLength": 200},
+        {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1},
+    ],
+    "title": "a text of at most 200 characters, or a whole number of 64 bits",
+}
 REQUEST = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 200,
+    **NAME,
     "description": "A key of the caller's for this one release: of all requests with it, one is charged.",
 }
-VALUE = {"anyOf": [NUMBER, array_of(NUMBER)], "description": "Private."}
+VALUE = {
+    "anyOf": [NUMBER, array_of(NUMBER)],
+    "title": "a number or a list of numbers",
+    "description": "Private.",
+}
 _AMOUNTS = {
     "type": "object",
     "additionalProperties": {"type": ["number", "null"]},

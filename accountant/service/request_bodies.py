@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 from urllib.parse import parse_qsl
 
 from accountant.files.data_files import DataFileError, from_json
 from accountant.gates.lineage import RecordId
 from accountant.record_name import canonical_name
 from accountant.service.problem_details import ServiceProblem, invalid
-from accountant.service.service_limits import SHORTEST, ServiceLimits
+from accountant.service.service_limits import ServiceLimits
 from mechanisms import (
     Ball,
     Box,
@@ -35,11 +35,6 @@ DOMAINS: Mapping[str, tuple[type[Any], frozenset[str]]] = {
     "Categories": (Categories, frozenset({"size"})),
 }
 """The domains that a body may name, with their parameters."""
-
-_LONGEST_NAME = 200
-_LARGEST_RECORD = 2**63
-_MOST_ROOMS = 100
-"""The most records of one request for remaining releases: each takes some forty evaluations of its account."""
 
 
 @dataclass(frozen=True)
@@ -94,19 +89,61 @@ def read_object(body: bytes) -> dict[str, Any]:
     return found
 
 
-def check_keys(body: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
-    """Refuse a body that lacks a key that the schema of its operation requires, or has one that is not in it."""
-    keys: list[str] = schema["required"]
-    optional = [name for name in schema["properties"] if name not in keys]
-    missing, unknown = sorted(set(keys) - body.keys()), sorted(body.keys() - {*keys, *optional})
-    if missing:
-        raise invalid(missing[0], f"is missing: the body must have {', '.join(keys)}")
-    if unknown:
-        raise invalid(
-            "body",
-            f"has {len(unknown)} unknown keys: it must have {', '.join(keys)} and nothing else"
-            + (f" but {', '.join(optional)}" if optional else ""),
+def check_value(value: Any, schema: Mapping[str, Any], where: str = "") -> None:
+    """Refuse a value of a body, or a whole body, that is not of a schema.
+
+    What has a title is refused in its words, and objects by their keys; what is only referred to is not looked at.
+
+    Raises
+    ------
+    ServiceProblem
+        Naming the place and the rule.
+    """
+    if "title" in schema and not _fits(value, schema):
+        raise invalid(where, f"must be {schema['title']}")
+    if schema.get("type") == "array":
+        for i, each in enumerate(value):
+            check_value(each, schema["items"], f"{where}[{i}]")
+    elif "required" in schema:
+        known, keys = schema["properties"], schema["required"]
+        given = value.keys() if isinstance(value, dict) else set()
+        missing, unknown = [name for name in keys if name not in given], given - known.keys()
+        if where and (missing or unknown):
+            raise invalid(where, f"must be an object with {' and '.join(keys)}, and nothing else")
+        if missing:
+            raise invalid(missing[0], f"is missing: the body must have {', '.join(keys)}")
+        if unknown:
+            optional = ", ".join(name for name in known if name not in keys)
+            raise invalid(
+                "body",
+                f"has {len(unknown)} unknown keys: it must have {', '.join(keys)} and nothing else"
+                + (f" but {optional}" if optional else ""),
+            )
+        for name, each in value.items():
+            check_value(each, known[name], f"{where}.{name}" if where else name)
+
+
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Return True if a value is of a schema; of the items of an array, those without a title are looked at."""
+    if "anyOf" in schema:
+        return any(_fits(value, each) for each in schema["anyOf"])
+    kind, infinity = schema["type"], float("inf")
+    if kind == "array":
+        if type(value) is not list:
+            return False
+        most, items = schema.get("maxItems", infinity), schema["items"]
+        rules = "title" in items or "required" in items
+        return schema.get("minItems", 0) <= len(value) <= most and (
+            rules or all(_fits(each, items) for each in value)
         )
+    if kind == "string":
+        if type(value) is not str or not schema.get("minLength", 0) <= len(value) <= schema["maxLength"]:
+            return False
+        return not any("\ud800" <= c <= "\udfff" for c in value)  # half of a surrogate pair
+    right = (int, float) if kind == "number" else (int,)
+    return type(value) in right and schema.get("minimum", -infinity) <= value <= schema.get(
+        "maximum", infinity
+    )
 
 
 def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool) -> ReleaseRequest:
@@ -117,36 +154,25 @@ def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool
     ServiceProblem
         Naming the parameter and the rule.
     """
-    seconds = body.get("seconds", limits.reservation)
-    if type(seconds) not in (int, float) or not SHORTEST <= seconds <= limits.reservation:
-        raise invalid("seconds", f"must be a number from {SHORTEST:g} to {limits.reservation:g}")
     domain = _domain(body["domain"], limits)
     mechanism = _mechanism(body["mechanism"], limits)
     data = body["data"]
-    if not isinstance(data, list) or not 0 < len(data) <= limits.records:
-        raise invalid("data", f"must be a list of 1 to {limits.records} records")
     size = math.prod(domain.shape)
     if len(data) * size > limits.numbers:
         raise invalid("data", f"{len(data)} records of size {size}: at most {limits.numbers} numbers")
     if len(data) > 1 and isinstance(domain, Categories):
         raise invalid("data", f"{len(data)} records: categories cannot be added up, so there must be one")
-    keys = {"record", "value"} if values else {"record"}
-    for i, each in enumerate(data):
-        if not isinstance(each, dict) or each.keys() != keys:
-            raise invalid(
-                f"data[{i}]", f"must be an object with {' and '.join(sorted(keys))}, and nothing else"
-            )
     return ReleaseRequest(
-        read_name(body, "request"),
+        body["request"],
         mechanism,
         domain,
         tuple(read_record(each["record"], f"data[{i}].record") for i, each in enumerate(data)),
-        tuple(_value(each["value"], f"data[{i}].value") for i, each in enumerate(data)) if values else None,
-        seconds,
+        tuple(each["value"] for each in data) if values else None,
+        body.get("seconds", limits.reservation),
     )
 
 
-def read_records(body: Mapping[str, Any], limits: ServiceLimits) -> tuple[RecordId, ...]:
+def read_records(body: Mapping[str, Any]) -> tuple[RecordId, ...]:
     """Return the records that a body asks about.
 
     Raises
@@ -154,7 +180,7 @@ def read_records(body: Mapping[str, Any], limits: ServiceLimits) -> tuple[Record
     ServiceProblem
         Naming the parameter and the rule.
     """
-    return _records(body["records"], limits.records)
+    return tuple(read_record(each, f"records[{i}]") for i, each in enumerate(body["records"]))
 
 
 def read_room(
@@ -168,13 +194,7 @@ def read_room(
         Naming the parameter and the rule.
     """
     domain, mechanism = _domain(body["domain"], limits), _mechanism(body["mechanism"], limits)
-    return mechanism, domain, _records(body["records"], _MOST_ROOMS)
-
-
-def _records(names: Any, most: int) -> tuple[RecordId, ...]:
-    if not isinstance(names, list) or not 0 < len(names) <= most:
-        raise invalid("records", f"must be a list of 1 to {most} records")
-    return tuple(read_record(each, f"records[{i}]") for i, each in enumerate(names))
+    return mechanism, domain, read_records(body)
 
 
 def read_form(content: bytes) -> dict[str, str]:
@@ -194,54 +214,18 @@ def read_form(content: bytes) -> dict[str, str]:
     return dict(pairs)
 
 
-def read_name(body: Mapping[str, Any], parameter: str) -> str:
-    """Return a name in a body.
-
-    Raises
-    ------
-    ServiceProblem
-        If it is none.
-    """
-    name = body[parameter]
-    if not _is_name(name) or not name:
-        raise invalid(parameter, f"must be a text of 1 to {_LONGEST_NAME} characters")
-    return name
-
-
 def read_record(record: Any, parameter: str) -> RecordId:
-    """Return a record's name: a text or a whole number, in its one form (`canonical_name`).
+    """Return a record's name, a text or a whole number, in its one form (`canonical_name`).
 
     Raises
     ------
     ServiceProblem
         If it is none.
     """
-    whole = type(record) is int and -_LARGEST_RECORD <= record < _LARGEST_RECORD
-    if not whole and not _is_name(record):
-        raise invalid(
-            parameter, f"must be a text of at most {_LONGEST_NAME} characters, or a whole number of 64 bits"
-        )
     try:
         return canonical_name(record, parameter)
     except ValueError as error:
         raise invalid(parameter, str(error).removeprefix(f"{parameter} = {record!r}: ")) from None
-
-
-def _is_name(name: Any) -> TypeGuard[str]:
-    if type(name) is not str or len(name) > _LONGEST_NAME:
-        return False
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
-    return True
-
-
-def _value(value: Any, parameter: str) -> Any:
-    numbers = value if type(value) is list else [value]
-    if not all(type(each) in (int, float) for each in numbers):
-        raise invalid(parameter, "must be a number or a list of numbers")
-    return value
 
 
 def _mechanism(saved: Any, limits: ServiceLimits) -> Mechanism:

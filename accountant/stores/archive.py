@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from accountant.stores.beginning import Beginning, beginning
 from accountant.stores.chain import canonical
 from accountant.stores.export import beginning_of, read_content, replay_content
-from accountant.stores.folded import Beginning, beginning
 from accountant.stores.folding import left_by_fold, summed_up
 from accountant.stores.opening import find_database
 from accountant.stores.replayed_entries import ReplayedEntries
-from accountant.stores.store_refusals import LedgerDamaged
+from accountant.stores.store_refusals import LedgerDamaged, damage_in
 from mechanisms.parameters import ParameterError
 
 
@@ -87,7 +87,7 @@ def check_archives(where: str | Path, archives: Sequence[str | Path]) -> int:
 
 def _beginning(where: str | Path) -> Beginning | None:
     if str(where).endswith(".json"):
-        return beginning_of(read_content(where))
+        return beginning_of(read_content(where)[0])
     database = find_database(where)
     try:
         with database.snapshot() as session:
@@ -97,26 +97,23 @@ def _beginning(where: str | Path) -> Beginning | None:
 
 
 def _read_archive(path: str | Path) -> _Archive:
-    content = read_content(path)
-    try:
+    content, _ = read_content(path)
+    with damage_in(str(path)):
         replay, before = replay_content(content), beginning_of(content)
         texts = [row.text for row in content["entries"]]
-        rows: dict[int, str] = dict(() if before is None else before.left)
+        rows: dict[int, str] = {} if before is None else {row[0]: row[1] for row in before.left}
         rows |= dict(enumerate(texts, start=1 if before is None else before.fold.after + 1))
         kept = {position: text for position, text in rows.items() if position <= replay.position}
-    except LedgerDamaged as error:
-        raise LedgerDamaged(f"{path}: {error}") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise LedgerDamaged(f"{path}: damaged ({type(error).__name__}: {error})") from None
     return _Archive(replay, before, kept)
 
 
 def _check(here: Beginning, archive: _Archive, words: str) -> None:
-    left = {position for position, text in here.left if "paid" in json.loads(text)}
+    found = [(position, text) for position, text, _ in here.left]
+    left = {position for position, text in found if "paid" in json.loads(text)}
     said: dict[str, Any] = json.loads(here.fold.text)["fold"]
     parts = [canonical({"folded": part}) for part in summed_up(archive.replay, left)]
     stay = list(left_by_fold(sorted(archive.rows.items()), left))
     if (said["after"], said["clock"]) != (archive.replay.position, archive.replay.clock):
         raise LedgerDamaged(words)
-    if list(here.parts) != parts or list(here.left) != stay:
+    if list(here.parts) != parts or found != stay:
         raise LedgerDamaged(words)

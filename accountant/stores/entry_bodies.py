@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from accountant.ledger.entry import Entry
 from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
-from accountant.rules.scope import ANY
+from accountant.rules.scope import ANY, Scope
 from accountant.stores.chain import FORMAT
 from accountant.stores.file_lock import this_process
 from accountant.terms import Terms
@@ -61,6 +62,28 @@ def charge_body(
     if source is not None:
         body["source"] = source
     return body
+
+
+def add_to_tally(
+    tally: dict[int, tuple[int, int]], paid: Iterable[tuple[int, Sequence[Any]]], times: int
+) -> None:
+    """Count the kinds of a charge, and the records that paid for each; -1 times if it was given back."""
+    for kind, payers in paid:
+        releases, records = tally.get(kind, (0, 0))
+        tally[kind] = releases + times, records + times * len(payers)
+
+
+def scope_of(body: Mapping[str, Any]) -> Scope:
+    """Return what a charge was for."""
+    return Scope(*body["for"]) if "for" in body else ANY
+
+
+def charge_of(position: int, body: Mapping[str, Any], entries: tuple[Entry, ...]) -> Charged:
+    """Return the charge that `charge_body` described, of these entries."""
+    until, drift = body.get("until"), body.get("drift", 0)
+    return Charged(
+        position, entries, "holder" in body, body.get("request"), scope_of(body), body["at"], drift, until
+    )
 
 
 def outcome_body(event: Settlement | DrawnAgain | Answered, position: int) -> _Body:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from accountant.stores.beginning import begin_replay
 from accountant.stores.chain import bound_together, canonical
 from accountant.stores.export import write_archive
-from accountant.stores.folded import begin_replay
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.sql_store import SQLStore, check_said
 from accountant.stores.store_verification import compare_tables
-from accountant.stores.work import Work, rows_after
+from accountant.stores.transaction import Transaction, rows_after
 from mechanisms.parameters import DPWitnessError
 
 _Rows = Iterable[tuple[int, str, bytes]]
@@ -94,7 +94,7 @@ def fold(
 
 
 def _fold(
-    work: Work, before: int, by: str, reason: str, forget_requests: bool, archive: str | Path | None
+    work: Transaction, before: int, by: str, reason: str, forget_requests: bool, archive: str | Path | None
 ) -> Folded:
     replay = begin_replay(work.session)
     begin = replay.position

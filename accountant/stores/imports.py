@@ -9,7 +9,7 @@ from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import checked_rules
-from accountant.stores.export import checked_content, parse_file, verified_content
+from accountant.stores.export import verified_file
 from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.opening import (
     holds_ledger,
@@ -21,7 +21,7 @@ from accountant.stores.opening import (
 from accountant.stores.replayed_entries import LedgerContent, ReplayedEntries
 from accountant.stores.sql_store import SQLStore, check_said, import_charges_in, put_rules_in
 from accountant.stores.store_refusals import InUse, OutcomeUnknown
-from accountant.stores.work import Work
+from accountant.stores.transaction import Transaction
 from mechanisms.parameters import ParameterError
 
 
@@ -93,7 +93,7 @@ def import_ledger(
 
 
 def _fill(
-    replay: ReplayedEntries, names: dict[int, RecordId], digest: str, by: str, reason: str, work: Work
+    replay: ReplayedEntries, names: dict[int, RecordId], digest: str, by: str, reason: str, work: Transaction
 ) -> None:
     """Add the content of a ledger in JSON."""
     work.append({"imported": replay.import_body(digest, by, reason), "at": work.time})
@@ -126,6 +126,5 @@ def read_ledger(path: Path) -> LedgerContent:
 
 def _read_file(path: Path) -> tuple[ReplayedEntries, dict[int, RecordId], str]:
     """Return the state after the entries of a ledger in JSON, the names of its accounts, and the file's digest."""
-    content, digest = parse_file(path)
-    replay, names = verified_content(path, checked_content(path, content))
+    replay, names, digest = verified_file(path)
     return replay, {number: own_name(name) for number, name in names.items()}, digest

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from accountant.stores.chain import START, canonical, entry_hash, row_digest
 from accountant.stores.database import Database
 from accountant.stores.entry_bodies import begin_body
 from accountant.stores.location import RUN_STORE, left_log, same_location
-from accountant.stores.names import NameKey, Names, name_key, own_name
+from accountant.stores.names import PLAIN, NameKey, Names, name_key, own_name
 from accountant.stores.replayed_entries import LedgerContent, ReplayedEntries
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.session import Session
@@ -33,7 +34,7 @@ from accountant.stores.store_refusals import (
     StoreRefused,
 )
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
-from accountant.stores.work import Work, last_save
+from accountant.stores.transaction import Transaction, last_save
 from accountant.terms import Terms
 from mechanisms.parameters import ParameterError
 
@@ -94,7 +95,7 @@ def open_store(
                     f"{database.name}: holds no ledger, but its anchor {pinned.path} names one: bring the store back, "
                     "or begin a new one with an anchor of its own"
                 )
-            _make(database, terms, names=None if key is None else key.check)
+            _make(database, terms, names=Names(None if key is None else key.check))
         elif is_run(database):
             if terms is not None:
                 raise StoreRefused(
@@ -164,7 +165,7 @@ def holds_ledger(where: str | Path) -> bool:
         return holds_store(database)
 
 
-def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Work], None]) -> None:
+def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Transaction], None]) -> None:
     """Make a new store with the additions of `fill`: all of it in one transaction, or nothing, at any interruption.
 
     Raises
@@ -177,7 +178,7 @@ def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Wo
     refuse_existing(where)
     with closing(Database.from_location(where)) as database:
         try:
-            if not _make(database, terms, names=names.check, fill=(names, fill)):
+            if not _make(database, terms, names=names, fill=fill):
                 raise InUse(f"{database.name}: another process has made a store here meanwhile")
         except BaseException as error:
             if (
@@ -221,6 +222,13 @@ def make_run(database: Database, terms: Terms, holder: str) -> SQLStore:
     """
     _make(database, terms, holder=holder)
     return SQLStore(database, terms, verify_database(database).head)
+
+
+def make_in_memory(terms: Terms, at: int) -> SQLStore:
+    """Make a store in memory that begins at a time; it ends with its database."""
+    database = Database.from_location("sqlite://")
+    _make(database, terms, at=at)
+    return SQLStore(database, terms, look_over(database)[1])
 
 
 def unmake_run(database: Database, holder: str | None = None) -> bool:
@@ -408,7 +416,11 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         missing = 0 if before is None else max(0, before.position - found.head.position)
         _check_log(database, found.replay.location)
         store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
-        mark = store.adopt(location(database), reason, missing, 0 if before is None else before.epoch)
+        with store.working(()) as work:
+            work.check_open()
+            place = database.identify(work.session)
+            work.adopt(place, reason, missing, 0 if before is None else before.epoch)
+        mark = store.verify().head
         if pinned is not None:
             pinned.write(mark)
         return mark
@@ -442,12 +454,6 @@ def _check_anchored(name: str, replay: ReplayedEntries, pinned: Anchor | None) -
         )
 
 
-def location(database: Database, within: Session | None = None) -> dict[str, Any]:
-    """Return a database's identity, which no copy of it has; `within` a transaction that has made its tables."""
-    with nullcontext(within) if within is not None else database.reading() as session:
-        return database.identify(session)
-
-
 def _check_log(database: Database, made: Any) -> None:
     """Refuse a file that cannot go on by its name: its log has another, or other names have logs of their own."""
     if database.path is None:
@@ -467,7 +473,8 @@ def _check_log(database: Database, made: Any) -> None:
 
 
 def _check_location(database: Database, made: Any) -> None:
-    now = location(database)
+    with database.reading() as session:
+        now = database.identify(session)
     if not same_location(made, now):
         if {**made, **{key: now.get(key) for key in ("folder", "name") if key in made}} == now:
             _check_log(database, made)
@@ -521,23 +528,26 @@ def _make(
     terms: Terms,
     *,
     holder: str | None = None,
-    names: str | None = None,
-    fill: tuple[Names, Callable[[Work], None]] | None = None,
+    names: Names = PLAIN,
+    fill: Callable[[Transaction], None] | None = None,
+    at: int | None = None,
 ) -> bool:
     """Make a store, and in the same transaction the content that `fill` adds; return True if there was none."""
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
+    make = partial(_make_first, database, terms, holder, names, fill, at)
     with suppress(RetryAlone):  # another process makes one at the same time, and was faster
-        return _make_first(database, terms, holder, names, fill)
-    return _make_first(database, terms, holder, names, fill)
+        return make()
+    return make()
 
 
 def _make_first(
     database: Database,
     terms: Terms,
     holder: str | None,
-    names: str | None,
-    fill: tuple[Names, Callable[[Work], None]] | None,
+    names: Names,
+    fill: Callable[[Transaction], None] | None,
+    at: int | None,
 ) -> bool:
     with database.writing(lock=None) as session:
         if "store" in session.tables():
@@ -552,7 +562,8 @@ def _make_first(
             first = [(0, holder, b"")]
             session.run("INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?)", first)
         place, instance = database.identify(session), uuid.uuid4().hex
-        text = canonical(begin_body(instance, terms, place, database.current_time(session), names))
+        begun = database.current_time(session) if at is None else at
+        text = canonical(begin_body(instance, terms, place, begun, names.check))
         values = instance, 0, json.dumps(place)
         session.run(
             "INSERT INTO store (id, version, instance, epoch, location, rules, clock, drift, digest) "
@@ -562,10 +573,8 @@ def _make_first(
         entry = [(1, text, entry_hash(START, text))]
         session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)
         if fill is not None:
-            named, add = fill
-            with SQLStore(database, terms, Mark(instance, 0, 1, entry[0][2].hex()), names=named).within(
-                session
-            ) as work:
-                add(work)
-    database.empty_log()  # so that a copy of the file alone, without its log, is recognised
+            head = Mark(instance, 0, 1, entry[0][2].hex())
+            with SQLStore(database, terms, head, names=names).within(session) as work:
+                fill(work)
+    database.empty_log()  # a copy or another name of the file alone, without its log, is to be known for what it is
     return True

@@ -43,10 +43,9 @@ from __future__ import annotations
 
 import heapq
 import json
-import operator
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from accountant.budget import asked_and_left
@@ -64,18 +63,17 @@ from accountant.ledger.events import (
     Ruled,
     Settlement,
 )
-from accountant.ledger.ledger_state import Account, State, apply, decide, repeated_command
+from accountant.ledger.ledger_state import State, apply, count_event, decide, repeated_command
 from accountant.ledger.store import CannotPay, Settled, Tally
 from accountant.place import Place
 from accountant.recorded import RecordedMechanism
 from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
-from accountant.rules.scope import ANY, Scope
+from accountant.rules.scope import Scope
 from accountant.stores.chain import FORMAT, START, bound_together, entry_hash, parse_entry
-from accountant.stores.entry_bodies import RARE_WORDS
-from accountant.stores.payments import Payments
+from accountant.stores.entry_bodies import RARE_WORDS, add_to_tally, charge_of, scope_of
 from accountant.stores.store_refusals import LedgerDamaged
-from accountant.stores.waiting import Waiting
+from accountant.stores.waiting_sums import Waiting
 from accountant.terms import Terms
 from mechanisms import Assumption, AssumptionKind
 from mechanisms.numerics.printed_numbers import counted_noun
@@ -147,21 +145,17 @@ def rules_of(rules: Iterable[Mapping[str, Any]], composition: Composition) -> tu
     return checked_rules([Rule.from_dict(rule) for rule in rules], composition)
 
 
+def _name_members(rules: Iterable[Rule], names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
+    """Return rules with the names of the members of groups; those without a name keep their number."""
+    return tuple([rule.with_members(lambda number: names.get(number, number)) for rule in rules])
+
+
 def _time(body: Mapping[str, Any]) -> tuple[int, int]:
     return body["at"], body.get("drift", 0)
 
 
 def _parts_of(body: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: body[name] for name in names}
-
-
-class _Paid(NamedTuple):
-    """A charge: its position, its kinds with the accounts that paid them, its scope and time."""
-
-    position: int
-    paid: Sequence[tuple[int, Sequence[int]]]
-    scope: Scope
-    at: int
 
 
 def chained_to(before: bytes, position: int, row: EntryRow) -> bytes:
@@ -199,6 +193,10 @@ class ReplayedEntries(State):
         The commitments of accounts in the entries.
     kinds
         Kinds of entries, by position.
+    texts
+        The texts of kinds, reservations and requests, by position.
+    keys
+        The keys of requests, by position.
     tallies
         The number of charges of each kind, and of records that it charged; without folded charges.
     saved
@@ -206,7 +204,9 @@ class ReplayedEntries(State):
     waiting
         The records in its private sums.
     rules
-        The position of the entry with the rules in force; 0 without.
+        Where the rules in force stand; 0 without.
+    later
+        The events that are no charges, in order, each with where it stands.
     trusted
         Kinds whose mechanism cannot be rebuilt, or has no charge now: their charge is taken on trust. So are the sums
         of a fold; its kinds have negative numbers.
@@ -247,7 +247,8 @@ class ReplayedEntries(State):
         self.commitments: dict[int, str] = {}
         self.kinds: dict[int, Entry] = {}
         self.texts: dict[int, str] = {}
-        self.tallies: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+        self.keys: dict[int, str] = {}
+        self.tallies: dict[int, tuple[int, int]] = {}
         self.saved: tuple[int, str] | None = None
         self.waiting = Waiting()
         self.trusted: list[int] = []
@@ -257,17 +258,10 @@ class ReplayedEntries(State):
         self._terms: Terms | None = None
         self._charges: dict[tuple[str | None, ...], Any] = {}
         self._last = 0  # the entry that was read last
-        self._paid_last: Sequence[tuple[int, Sequence[int]]] = ()
-        self._folded: list[_Paid] = []
-        self._payments = Payments()
-        self._gone: set[int] = set()
+        self._folded: list[tuple[int, _Body]] = []  # the sums, as charges
+        self._adopted = 0  # where: what was reserved before has no deadline
         self.rules = 0
-        self.rule_changes: list[tuple[int, dict[str, Any]]] = []
-        self._keys: dict[int, str] = {}
-        self._until: dict[int, int] = {}
-        self._drawn_at: dict[int, int] = {}
-        self._drawn_again: list[tuple[int, int]] = []
-        self._later: list[tuple[int, LedgerEvent]] = []  # settlements of charges, answers, and rules
+        self.later: list[tuple[int, LedgerEvent]] = []
 
     @property
     def terms(self) -> Terms:
@@ -298,7 +292,7 @@ class ReplayedEntries(State):
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", position) from None
-        if "kind" in text[:8]:
+        if position in self.kinds or position in self.keys or position in self.reservations:
             self.texts[position] = text
         if text[2:9] in RARE_WORDS:
             self.rare = self.rare[0] + 1, self.rare[1] + position
@@ -319,14 +313,14 @@ class ReplayedEntries(State):
         self._left = False
 
     def begin_folded(
-        self, position: int, parts: Sequence[Mapping[str, Any]], left: Iterable[EntryRow]
+        self, position: int, fold: _Body, parts: Sequence[_Body], left: Sequence[EntryRow]
     ) -> None:
-        """Begin where a fold ends that was the last to be fed.
+        """Begin where a fold ends.
 
         Parameters
         ----------
-        position
-            The position of the fold.
+        position, fold
+            Where the fold stands, and what it says.
         parts
             The entries after it that belong to it.
         left
@@ -337,17 +331,15 @@ class ReplayedEntries(State):
         LedgerDamaged
             If they are not those that it left.
         """
-        fold = self.folds.pop()
         for part in parts:
             self.commitments.update((number, promise) for number, promise in part.get("opened", ()))
             self.waiting.feed(part.get("waiting", ()))
             if "saved" in part:
                 count, digest = part["saved"]
                 self.saved = count, digest
-        rows = list(left)
-        if bound_together((found, text) for found, text, _ in rows).hex() != fold["left"]:
+        if bound_together((found, text) for found, text, _ in left).hex() != fold["left"]:
             raise LedgerDamaged("the entries that it left are not there", position)
-        for row in rows[:1]:  # with the terms, in whose currency the sums are
+        for row in left[:1]:  # with the terms, in whose currency the sums are
             self.feed_left(row)
         paid = [each for part in parts for each in part.get("paid", ())]
         for i, (purpose, tenant, values, numbers) in enumerate(paid, start=-len(paid)):
@@ -355,11 +347,10 @@ class ReplayedEntries(State):
             self.kinds[i] = Entry(
                 _FOLDED, None, charge, (), Place("folded", fold["after"]), "folded: see the ledger's fold"
             )
-            self._folded.append(_Paid(i, [(i, numbers)], Scope(purpose, tenant), fold["clock"]))
-            price = self.units.price(charge)
-            for number in numbers:
-                self._pay(number, price)
-        for row in rows[1:]:
+            body = {"paid": [(i, numbers)], "for": (purpose, tenant), "at": fold["clock"]}
+            self._folded.append((i, body))
+            apply(self, charge_of(i, body, self._entries(body["paid"])))
+        for row in left[1:]:
             self.feed_left(row)
         if paid:
             self.trusted.append(-1)
@@ -369,24 +360,18 @@ class ReplayedEntries(State):
         self.clock, self.drift = fold["clock"], fold.get("drift", 0)
         self.go_on(fold["after"], bytes.fromhex(fold["hash"]))
 
-    def _pay(self, number: int, price: Vector) -> None:
-        before = self.account(number)
-        self.set_account(
-            number, Account(self.units.add(before.spent, price), before.times + 1, before.counted)
-        )
-
     def sum_payments(self, last: int, left: Collection[int]) -> list[list[Any]]:
         """Return the payments of accounts up to an entry, without some charges: purpose, tenant, amount, and payer.
 
         The summed charges are removed from the tallies.
         """
         totals: dict[Scope, dict[int, Vector]] = {}
-        for position, paid, scope, _ in self._read_charges():
-            if position <= last and position not in left and position not in self._gone:
-                of = totals.setdefault(scope, {})
+        for position, body in self._read_charges():
+            if position <= last and position not in left and self.reservation(position) != "returned":
+                of = totals.setdefault(scope_of(body), {})
                 if position > 0:
-                    self._tally(paid, -1)
-                for kind, numbers in paid:
+                    add_to_tally(self.tallies, body["paid"], -1)
+                for kind, numbers in body["paid"]:
                     price = self.units.price(self.kinds[kind].charge)
                     for number in numbers:
                         of[number] = self.units.add(of.get(number, self.units.zero), price)
@@ -398,21 +383,17 @@ class ReplayedEntries(State):
                     found.setdefault((scope.purpose, scope.tenant, *amount), []).append(number)
         return [[*key[:2], key[2:], numbers] for key, numbers in found.items()]
 
-    def _tally(self, paid: Sequence[tuple[int, Sequence[int]]], times: int) -> None:
-        for kind, numbers in paid:
-            counted = self.tallies[kind]
-            counted[0] += times
-            counted[1] += times * len(numbers)
-
     def folded_tallies(self) -> list[Tally]:
         """Return the sums of folded charges, as charges."""
-        paid = [each for charge in self._folded for each in charge.paid]
+        paid = [each for _, body in self._folded for each in body["paid"]]
         return [Tally(self.kinds[kind], 1, len(numbers)) for kind, numbers in paid]
 
     @property
     def redrawn_positions(self) -> set[int]:
         """The positions of charges that were drawn again on a later day."""
-        return {position for position, _ in self._drawn_again}
+        return {
+            self.requests[each.request].position for _, each in self.later if isinstance(each, DrawnAgain)
+        }
 
     def go_on(self, position: int, digest: bytes) -> None:
         """Leave out the entries up to a position, of this hash: they are believed."""
@@ -424,16 +405,13 @@ class ReplayedEntries(State):
         elif "paid" in body:
             if "opened" in body:
                 self._open(position, body["opened"])
-            self._paid_last = paid = body["paid"]
-            self._tally(paid, 1)
+            paid = body["paid"]
+            add_to_tally(self.tallies, paid, 1)
             for _, numbers in paid:
                 for number in numbers:
                     if number not in self.commitments:
                         raise LedgerDamaged(f"charges account {number}, which was never opened", position)
-            entries = self._entries(paid)
-            scope = Scope(*body["for"]) if "for" in body else ANY
-            request, until, drift = body.get("request"), body.get("until"), body.get("drift", 0)
-            charged = Charged(position, entries, "holder" in body, request, scope, body["at"], drift, until)
+            charged = charge_of(position, body, self._entries(paid))
             self._happen(position, charged, imported="source" in body)
         elif "saved" in body:
             self._save(position, *body["saved"])
@@ -447,20 +425,21 @@ class ReplayedEntries(State):
             self._happen(position, Settlement(of, returned, *_time(body)))
         elif "drawn again" in body:
             of = body["drawn again"]
-            if of not in self._keys or self.reservations.get(of, "drawn") != "drawn":
+            key = self.keys.get(of)
+            if key is None or self.reservations.get(of, "drawn") != "drawn":
                 raise LedgerDamaged(f"draws entry {of} again, which is no request's that was drawn", position)
-            self._happen(position, DrawnAgain(self._keys[of], *_time(body)))
+            self._happen(position, DrawnAgain(key, *_time(body)))
         elif "answered" in body:
             of, digest = body["answered"]
-            if of not in self._keys or (self.requests[self._keys[of]].digest or digest) != digest:
+            key = self.keys.get(of)
+            if key is None or (self.requests[key].digest or digest) != digest:
                 raise LedgerDamaged(f"answers entry {of}, which is no request's, or a second time", position)
-            apply(self, Answered(self._keys[of], digest))
+            apply(self, Answered(key, digest))
         elif "rules" in body:
-            self._open(position, body["rules"]["opened"])
-            self.rules = position
-            self.rule_changes.append((position, body["rules"]))
-            rules = rules_of(body["rules"]["rules"], self.terms.composition)
             said = body["rules"]
+            self._open(position, said["opened"])
+            self.rules = position
+            rules = rules_of(said["rules"], self.terms.composition)
             apply(self, Ruled(rules, said["by"], said["reason"], *_time(said)))
         elif "clock" in body:
             apply(self, ClockConfirmed(**body["clock"]))
@@ -490,7 +469,7 @@ class ReplayedEntries(State):
             self._begin_epoch(position, body["adopted"]["epoch"])
             self.location = body["adopted"]["location"]
             self.deadlines.clear()
-            self._until.clear()
+            self._adopted = position
             self.adoptions.append(body["adopted"])
 
     def import_body(self, file: str, by: str, reason: str) -> dict[str, Any]:
@@ -613,37 +592,24 @@ class ReplayedEntries(State):
         """Return the position of the entry that is decided again."""
         return self._last
 
-    # --- charges that later entries may name -------------------------------------------------------------
-
     def name(self, charged: Charged) -> None:
-        """Keep a charge that later entries may name."""
-        self._payments.add(charged.position, self._paid_last, charged.scope)
+        """Keep the key of a request's charge; the text of its entry is kept for what else later events ask of it."""
         if charged.request is not None:
-            self._keys[charged.position] = charged.request
-        if charged.until is not None:
-            self._until[charged.position] = charged.until
+            self.keys[charged.position] = charged.request
 
     def charge_at(self, position: int) -> Charged:
         """Return the charge of a reservation, or a request."""
-        entries, reserved = self._entries(self._payments[position]), position in self.reservations
-        request = self._keys.get(position)
-        scope, until = self._payments.scope(position), self._until.get(position)
-        return Charged(position, entries, reserved, request, scope, until=until)
+        body = parse_entry(self.texts[position])
+        charged = charge_of(position, body, self._entries(body["paid"]))
+        return charged._replace(until=None) if position < self._adopted else charged
 
     def happens(self, event: LedgerEvent) -> None:
-        """Keep the outcome of a charge."""
+        """Keep what is no charge."""
         if isinstance(event, Charged):
             return
-        if isinstance(event, Settlement):
-            if event.returned:
-                self._gone.add(event.position)
-                self._tally(self._payments[event.position], -1)
-            else:
-                self._drawn_at[event.position] = event.at or 0
-        elif isinstance(event, DrawnAgain):
-            self._drawn_again.append((self.requests[event.request].position, event.at))
-        if isinstance(event, Settlement | DrawnAgain | Answered):
-            self._later.append((self._last, event))
+        self.later.append((self._last, event))
+        if isinstance(event, Settlement) and event.returned:
+            add_to_tally(self.tallies, parse_entry(self.texts[event.position])["paid"], -1)
 
     # --- rules -----------------------------------------------------------------------------------
 
@@ -655,18 +621,8 @@ class ReplayedEntries(State):
                 self.set_account(number, account._replace(counted=()))
         if self.limits is None or self._left:
             return
-        for position, paid, scope, charged in self._read_charges():
-            if position not in self._gone:
-                held = position if self.reservations.get(position) == "reserved" else None
-                counting = self.limits.counting(scope, strict=False)
-                at = self._drawn_at.get(position, charged)
-                for entry in self._entries(paid):
-                    self.count(entry, counting, at, held)
-        for position, at in self._drawn_again:
-            charge = self.charge_at(position)
-            counting = self.limits.counting(charge.scope, windows_only=True, strict=False)
-            for entry in charge.entries:
-                self.count(entry, counting, at)
+        for _, event in self.events({}):
+            count_event(self, event)
         for number, account in self.accounts.items():
             if account.counted:
                 self.set_account(
@@ -676,10 +632,10 @@ class ReplayedEntries(State):
 
     # --- charges ---------------------------------------------------------------------------------
 
-    def _entries(self, paid: Sequence[tuple[int, Sequence[int]]]) -> tuple[Entry, ...]:
-        return tuple([self.kinds[kind].for_records(tuple(numbers)) for kind, numbers in paid])
+    def _entries(self, paid: Sequence[tuple[int, Sequence[Any]]]) -> tuple[Entry, ...]:
+        return tuple([self.kinds[kind].for_records(tuple(records)) for kind, records in paid])
 
-    def _read_charges(self) -> Iterator[_Paid]:
+    def _read_charges(self) -> Iterator[tuple[int, _Body]]:
         """Read the charges again, up to the entry that was read last; of those that were folded there are the sums."""
         yield from self._folded
         for position, text, _ in self.history():
@@ -687,8 +643,7 @@ class ReplayedEntries(State):
                 break
             body = parse_entry(text)
             if "paid" in body:
-                scope = Scope(*body["for"]) if "for" in body else ANY
-                yield _Paid(position, body["paid"], scope, body["at"])
+                yield position, body
 
     def content(self, names: Mapping[int, RecordId]) -> LedgerContent:
         """Return the content of the ledger; accounts without a name keep their number."""
@@ -697,15 +652,10 @@ class ReplayedEntries(State):
     def charge_events(self, names: Mapping[int, RecordId], *, returned: bool = False) -> Iterator[Charged]:
         """Read charges that were made together again, by position; with `returned`, those that were given back, too."""
         deadlines = {position: until for until, position in self.deadlines}
-        for position, paid, scope, at in self._read_charges():
-            if returned or position not in self._gone:
-                entries = tuple(
-                    self.kinds[kind].for_records(tuple(names.get(number, number) for number in numbers))
-                    for kind, numbers in paid
-                )
-                request = self._keys.get(position)
-                reserved, until = position in self.reservations, deadlines.get(position)
-                yield Charged(position, entries, reserved, request, scope, at, until=until)
+        for position, body in self._read_charges():
+            if returned or self.reservation(position) != "returned":
+                paid = [(kind, [names.get(each, each) for each in numbers]) for kind, numbers in body["paid"]]
+                yield charge_of(position, body, self._entries(paid))._replace(until=deadlines.get(position))
 
     def events(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, LedgerEvent]]:
         """Yield the events as a ledger in memory has them, and their positions, by which charges are numbered, too.
@@ -713,18 +663,20 @@ class ReplayedEntries(State):
         Of answers to requests there are the digests. Of charges that were folded there are the sums.
         """
         charges = ((charged.position, charged) for charged in self.charge_events(names, returned=True))
-
-        def rules() -> Iterator[tuple[int, LedgerEvent]]:
-            for position, body in self.rule_changes:
-                found = [Rule.from_dict(rule).with_members(names.__getitem__) for rule in body["rules"]]
-                yield position, Ruled(tuple(found), body["by"], body["reason"], body["at"])
-
-        return heapq.merge(charges, self._later, rules(), key=operator.itemgetter(0))
+        later = (
+            (
+                position,
+                event._replace(rules=_name_members(event.rules, names))
+                if isinstance(event, Ruled)
+                else event,
+            )
+            for position, event in self.later
+        )
+        return heapq.merge(charges, later, key=itemgetter(0))
 
     def named_rules(self, names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
         """Return the rules in force, with the names of the members of groups."""
-        rules = () if self.limits is None else self.limits.rules
-        return tuple([rule.with_members(names.__getitem__) for rule in rules])
+        return () if self.limits is None else _name_members(self.limits.rules, names)
 
     @property
     def closure(self) -> tuple[str, Place] | None:

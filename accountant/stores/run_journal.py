@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from accountant.filters.composition_theorem import Composition
 from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
@@ -35,24 +35,8 @@ _KNOWN = 1_024
 """The number of kinds of entries with cached texts."""
 
 
-class _Lines(Protocol):
-    """Lines that are kept in order, also when this process ends."""
-
-    def append(self, line: str, end: int) -> int:
-        """Put a line at the end of those that ended so; return where it ends. It is kept when this returns."""
-
-    def read_lines(self) -> list[tuple[str, int]]:
-        """Return the complete lines, each with its end."""
-
-    def empty(self) -> None:
-        """Remove all."""
-
-    def close(self) -> None:
-        """Add no more."""
-
-
 class _FileLines:
-    """Lines of a file beside a store, which only its owner can read."""
+    """Lines of a file beside a store, which only its owner can read; they are kept also when this process ends."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -61,6 +45,7 @@ class _FileLines:
         self._close = weakref.finalize(self, os.close, self._file)  # also if it is forgotten
 
     def append(self, line: str, end: int) -> int:
+        """Put a line at the end of those that ended so; return where it ends. It is kept when this returns."""
         found = os.fstat(self._file)
         if found.st_nlink == 0:
             raise StoreMoved(f"{self._path}: was deleted, so nothing more can be charged: load the run again")
@@ -77,19 +62,22 @@ class _FileLines:
         return end + len(data)
 
     def read_lines(self) -> list[tuple[str, int]]:
-        lines = self._path.read_bytes().split(b"\n")[:-1]  # for a line without an end nothing was drawn
+        """Return the complete lines, each with its end."""
+        lines = self._path.read_bytes().split(b"\n")[:-1]  # what has no end was never drawn for
         ends = itertools.accumulate(len(line) + 1 for line in lines)
         return [(line.decode("ascii", "replace"), end) for line, end in zip(lines, ends, strict=True)]
 
     def empty(self) -> None:
+        """Remove all."""
         os.ftruncate(self._file, 0)
 
     def close(self) -> None:
+        """Add no more."""
         self._close()
 
 
 class _TableLines:
-    """Lines of a table beside a run's state, in a database of a server."""
+    """Lines of a table beside a run's state, in a database of a server; the methods are those of `_FileLines`."""
 
     def __init__(self, database: Database, holder: str) -> None:
         self._database = database
@@ -132,7 +120,7 @@ class RunJournal:
     """
 
     def __init__(self, database: Database, holder: str, instance: str) -> None:
-        self._lines: _Lines = (
+        self._lines = (
             _TableLines(database, holder)
             if database.path is None
             else _FileLines(database.path.with_name(f"{database.path.name}{CHARGES}"))

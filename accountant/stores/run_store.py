@@ -13,19 +13,18 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from accountant.ledger.events import Answered, Charged, LedgerEvent, Settlement
+from accountant.ledger.events import Answered, LedgerEvent
 from accountant.ledger.ledger import Ledger
 from accountant.rules.clock import ClockAhead, RunningClock
-from accountant.rules.limits import renumber_row
 from accountant.stores import opening
-from accountant.stores.chain import encode_name, row_digest
+from accountant.stores.chain import row_digest
 from accountant.stores.database import Database
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.run_journal import RunJournal
-from accountant.stores.sql_store import SQLStore, labelled, write_event
+from accountant.stores.sql_store import SQLStore, labelled, paying_labels, write_event
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
-from accountant.stores.waiting import Noted, Notes, Waiting
-from accountant.stores.work import last_save, rows_after, stored_bytes
+from accountant.stores.transaction import last_save, rows_after, stored_bytes
+from accountant.stores.waiting_sums import Noted, Notes, Waiting
 from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
@@ -198,32 +197,20 @@ class RunStore:
             state = stored_bytes(session.value("SELECT state FROM run"))
             replay.history = partial(rows_after, session, 0)  # the run is held: there is no other writer
             names = labelled(session)
-            events: list[LedgerEvent] = []
-            numbers: dict[int, int] = {}  # of charges in the ledger, by position in the store
-            for position, event in replay.events(names):
-                if isinstance(event, Charged):
-                    numbers[position] = len(numbers) + 1
-                    events.append(event._replace(position=numbers[position]))
-                elif isinstance(event, Settlement):
-                    events.append(event._replace(position=numbers[event.position]))
-                else:
-                    events.append(event)
-        kept = {json.loads(key): None if answer is None else stored_bytes(answer) for key, answer in answers}
-        events = [
-            event._replace(answer=kept.get(event.request)) if isinstance(event, Answered) else event
-            for event in events
-        ]
+            kept = {
+                json.loads(key): None if answer is None else stored_bytes(answer) for key, answer in answers
+            }
+            events = [
+                event._replace(answer=kept.get(event.request)) if isinstance(event, Answered) else event
+                for _, event in replay.events(names)
+            ]
         rows = {
-            names[int(number)]: renumber_row(account.counted, numbers)
+            names[int(number)]: account.counted
             for number, account in replay.accounts.items()
             if account.counted
         }
         rules, folded = replay.named_rules(names), bool(replay.folds)
-        reserved = {
-            numbers[position]: position
-            for position, state in replay.reservations.items()
-            if state == "reserved"
-        }
+        reserved = {each: each for each, state in replay.reservations.items() if state == "reserved"}
         self._known = _Known(saves, len(events), len(replay.assumptions), reserved)
         found = self._journal.read_events(saves, reserved)
         ledger = Ledger.from_events(
@@ -329,18 +316,11 @@ class RunStore:
         OSError
             If it cannot be written; the next save tries again.
         """
-        names = {
-            encode_name(record)
-            for event in news.events
-            if isinstance(event, Charged)
-            for entry in event.entries
-            for record in entry.records
-        }
         reserved, count = dict(self._known.reserved), self._known.saves + 1
         self._pending = news, reserved
         self._saving = True
         try:
-            self._write(news, reserved, count, names, state, kept)
+            self._write(news, reserved, count, state, kept)
             self._settle(news, reserved)
             self._pending = None
         finally:
@@ -351,17 +331,16 @@ class RunStore:
         news: _News,
         reserved: dict[int, int],
         count: int,
-        names: set[str],
         state: bytes,
         kept: Mapping[str, bytes],
     ) -> None:
-        self._store.database.hold()  # again, if it was lost and no other process has it
-        with self._store.working(names) as work:
+        self._store.database.hold()  # again, if it was lost and nobody has taken it
+        with self._store.working(paying_labels(news.events)) as work:
             work.check()
             if last_save(work.session) != (count - 1, self._name):
                 raise self._gone_on()
             for event in news.events:
-                write_event(self._store, work, event, reserved)
+                write_event(work, event, reserved)
             for assumption in news.assumptions:
                 work.assume(assumption)
             digest = hashlib.sha256(state).hexdigest()

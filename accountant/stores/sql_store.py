@@ -6,7 +6,6 @@ import heapq
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cmp_to_key, partial
 from itertools import chain
@@ -35,24 +34,32 @@ from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import ANY, Scope
 from accountant.stores.anchor import Anchor, Mark
+from accountant.stores.beginning import begin_replay
 from accountant.stores.chain import encode_name
 from accountant.stores.database import ALONE, TOGETHER, Database
 from accountant.stores.entry_bodies import add_time
-from accountant.stores.folded import begin_replay, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, record_of_label
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
-from accountant.stores.work import ACCOUNT_ROW, BY_LABEL, Kinds, Work, account_row, check_accounts, rows_after
+from accountant.stores.transaction import (
+    ACCOUNT_ROW,
+    BY_LABEL,
+    Kinds,
+    Transaction,
+    account_row,
+    check_accounts,
+    rows_after,
+)
 from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 _KEPT = 4_096
-"""The largest number of kinds of charges with remembered positions, which bounds the memory."""
-_Task = Callable[[Work], Any]
-"""Task of a transaction: it checks everything first, then changes rows."""
+"""Of so many kinds of charges it is remembered where they stand: mechanisms without end would fill the memory."""
+_Task = Callable[[Transaction], Any]
+"""Something to do in a transaction; it checks first and changes then."""
 
 
 class SQLStore(Store):
@@ -131,7 +138,7 @@ class SQLStore(Store):
         return results
 
     @contextmanager
-    def working(self, names: Iterable[str], *, together: bool = False) -> Iterator[Work]:
+    def working(self, names: Iterable[str], *, together: bool = False) -> Iterator[Transaction]:
         """Yield one transaction's work; it is durable when the block ends, or none of it is.
 
         Parameters
@@ -173,14 +180,14 @@ class SQLStore(Store):
         self._synced = mark
 
     @contextmanager
-    def within(self, session: Session) -> Iterator[Work]:
+    def within(self, session: Session) -> Iterator[Transaction]:
         """Yield work in a transaction that the caller begins and ends; the work is written when the block ends."""
         work = self._work(session)
         yield work
         work.finish()
 
-    def _work(self, session: Session) -> Work:
-        return Work(
+    def _work(self, session: Session) -> Transaction:
+        return Transaction(
             session,
             self._units,
             self._kinds,
@@ -213,7 +220,7 @@ class SQLStore(Store):
         if self._anchor is not None and (mark := self._anchor.read_mark()) is not None:
             self._anchor.write(mark)
 
-    def _check_anchor(self, work: Work) -> None:
+    def _check_anchor(self, work: Transaction) -> None:
         """Refuse if the anchor names a later entry than the last one of this store."""
         if self._anchor is None:
             return
@@ -226,22 +233,14 @@ class SQLStore(Store):
 
     def do(self, command: LedgerCommand) -> Receipt:
         """Carry out a command in a transaction that others may share; see `Store`."""
-        task: _Task
-        if isinstance(command, Charge):
-            task = _NamedCharge(command, self.names.label_of)
-        elif isinstance(command, Settle):
-            task = _Command(command, reserved=(command.position,))
-        else:
-            encode_name(command.request)  # refused if it is too long
-            task = _Command(command, keys=(command.request,))
-        receipt: Receipt = self._queue.do(task)
+        receipt: Receipt = self._queue.do(_Command(command, self.names.label_of))
         return receipt
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
         """Keep the unchecked assumptions of releases; see `Store`."""
         new = [each for each in assumptions if each not in self.assumptions]
 
-        def note(work: Work) -> None:
+        def note(work: Transaction) -> None:
             for each in new:
                 work.assume(each)
 
@@ -263,7 +262,7 @@ class SQLStore(Store):
             return self._name_members(work, work.limits)
 
     @staticmethod
-    def _name_members(work: Work, limits: Limits | None) -> tuple[Rule, ...]:
+    def _name_members(work: Transaction, limits: Limits | None) -> tuple[Rule, ...]:
         """Return rules with the names of the members of their groups."""
         if limits is None:
             return ()
@@ -301,7 +300,7 @@ class SQLStore(Store):
         check_reach(found, self.terms.composition, self.terms.budget)
         check_said(by, reason)
 
-        def change(work: Work) -> None:
+        def change(work: Transaction) -> None:
             if work.position > 1 and any(rule.reached_by is not None for rule in found):
                 raise ParameterError(
                     "rules: reached_by: what a tenant learns is bounded by such rules in a ledger that has them before "
@@ -322,7 +321,7 @@ class SQLStore(Store):
         """
         check_said(by, reason)
 
-        def confirm(work: Work) -> int:
+        def confirm(work: Transaction) -> int:
             work.happen(ClockConfirmed(max(work.time, work.clock), by, reason))
             return work.clock
 
@@ -335,8 +334,8 @@ class SQLStore(Store):
         """Return the waiting records that are in a group of these records; see `Store`."""
         names = [self.names.label_of(record) for record in records]
         with self.database.snapshot() as session:
-            self._check_names(session)
             work = self._work(session)
+            work.check_epoch()
             limits = work.limits
             if limits is None or not any(rule.groups for rule in limits.rules):
                 return set()
@@ -352,23 +351,17 @@ class SQLStore(Store):
         """Return the standing of each record; see `Store`."""
         names = [self.names.label_of(record) for record in records]
         with self.database.snapshot() as session:
-            self._check_names(session)
             work = self._work(session)
+            work.check_epoch()
             work.load(names)
-            expire(work, work.current_time(), work.happen)  # in memory only: the next charge writes it
-            limits = work.limits
-            keys = [work.key(name) for name in names]
-            if limits is None:
-                return [Standing(self._units.amount(work.account(key).spent), ()) for key in keys]
-            work.load_numbers(each for each in limits.group_members(keys) if isinstance(each, int))
-            rules = dict(zip(limits.rules, self._name_members(work, limits), strict=True))
-            now = max(work.time, work.clock)
+            expire(work, work.current_time(), work.happen)  # here only: it is written by whoever charges next
+            limits, keys, rules = work.limits, [work.key(name) for name in names], dict[Rule, Rule]()
+            if limits is not None:
+                work.load_numbers(each for each in limits.group_members(keys) if isinstance(each, int))
+                rules = dict(zip(limits.rules, self._name_members(work, limits), strict=True))
+            found = [work.standing(key, max(work.time, work.clock)) for key in keys]
             return [
-                Standing(
-                    self._units.amount(work.account(key).spent),
-                    [(rules[rule], spent) for rule, spent in limits.counts(key, work.rule_counts, now)],
-                )
-                for key in keys
+                Standing(each.spent, [(rules[of], spent) for of, spent in each.counted]) for each in found
             ]
 
     def rule_standings(self) -> list[RuleStanding]:
@@ -398,22 +391,9 @@ class SQLStore(Store):
         """Yield the function from entries to the `CannotPay` that a charge would raise; see `Store`."""
         label_of = self.names.label_of
         with self.database.snapshot() as session:
-            self._check_names(session)
             work = self._work(session)
-            yield lambda entries: _NamedCharge(Charge(entries, holds, scope=scope), label_of).refused(work)
-
-    def spent(self, record: RecordId) -> Any:
-        """Return the amount that `record` has spent, reservations included."""
-        return self.standings([record])[0].spent
-
-    def _check_names(self, session: Session) -> None:
-        """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
-        epoch = session.value("SELECT epoch FROM store")
-        if epoch != self._seen.epoch:
-            raise StoreMoved(
-                f"{self.name}: was adopted or anchored, or its key of names changed, since this process opened it: "
-                "open it again"
-            )
+            work.check_epoch()
+            yield lambda entries: _Command(Charge(entries, holds, scope=scope), label_of).refused(work)
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and its total."""
@@ -430,7 +410,7 @@ class SQLStore(Store):
             for spent, text in heapq.nlargest(count, amounts, key=lambda each: order(each[0])):
                 sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
                 for row in session.rows(sql, text):
-                    found.append((record_of_label(account_row(self.name, row)[1]), spent))
+                    found.append((record_of_label(account_row(self.name, row).name), spent))
                 if len(found) == count:
                     break
         return found
@@ -446,7 +426,7 @@ class SQLStore(Store):
         sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0 ORDER BY kind"
         with self.database.snapshot() as session:
             work = self._work(session)
-            folded = [] if last_fold(session) is None else begin_replay(session).folded_tallies()
+            folded = begin_replay(session).folded_tallies()
             found = session.rows(sql)
             return [*folded, *(Tally(work.kind_at(int(kind)), *counted) for kind, *counted in found)]
 
@@ -492,13 +472,6 @@ class SQLStore(Store):
         """Return the open reservations, which are neither drawn nor given back, by position."""
         return open_reservations(self.database)
 
-    def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> Mark:
-        """Begin an epoch of its own, later than an `epoch` that is known elsewhere; see `accountant.stores.opening`."""
-        with self.working(()) as work:
-            work.check_open()
-            work.adopt(location, reason, missing, epoch)
-        return self.verify().head
-
     def insist_on_anchor(self, kept: bool, by: str, reason: str) -> Mark:
         """Let it be spent from with its anchor only, or without one again, in an epoch of its own, here, too."""
         check_said(by, reason)
@@ -533,7 +506,9 @@ def labelled(session: Session) -> dict[int, RecordId]:
     return {int(number): record_of_label(label) for number, label in rows}
 
 
-def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str) -> None:
+def import_charges_in(
+    work: Transaction, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str
+) -> None:
     """Charge in a transaction all charges of another ledger, of this digest, however much its records have left."""
     work.load({work.label(record) for _, entries in charges for entry in entries for record in entry.records})
     for scope, entries in charges:
@@ -556,66 +531,66 @@ def check_said(by: str, reason: str) -> None:
             raise ParameterError(f"{name} = {word!r}: must not be empty; the ledger keeps it")
 
 
-class _NamedCharge:
-    """A charge that waits for its transaction, its records by their names; `names` has the labels of their accounts."""
+class _Command:
+    """A command that waits for its transaction, its records by the labels of their accounts.
 
-    def __init__(self, command: Charge, label_of: Callable[[RecordId], str]) -> None:
+    It is about the accounts of `names`, the requests of `keys` and the reservations of `reserved`.
+    """
+
+    def __init__(self, command: LedgerCommand, label_of: Callable[[RecordId], str]) -> None:
+        entries = command.entries if isinstance(command, Charge) else ()
+        request = None if isinstance(command, Settle) else command.request
         self._command = command
-        self._labels = [[label_of(record) for record in entry.records] for entry in command.entries]
+        self._labels = [[label_of(record) for record in entry.records] for entry in entries]
         self.names = list(chain.from_iterable(self._labels))
-        self.keys = [command.request] * (command.request is not None)
-        if command.request is not None:
-            encode_name(command.request)  # refused if it is too long
+        self.keys = [] if request is None else [request]
+        self.reserved = [command.position] if isinstance(command, Settle) else []
+        for key in self.keys:
+            encode_name(key)  # refused if it is too long
 
-    def __call__(self, work: Work) -> Receipt:
-        """Check and charge.
+    def __call__(self, work: Transaction) -> Receipt:
+        """Carry it out.
 
         Raises
         ------
         CannotPay
             With the name of the record.
         """
+        command = self._command
         try:
-            return work.do(self._for(work))
+            return work.do(self._numbered(work, command) if isinstance(command, Charge) else command)
         except CannotPay as refused:
             raise self._name_record(work, refused) from None
 
-    def refused(self, work: Work) -> CannotPay | None:
+    def refused(self, work: Transaction) -> CannotPay | None:
         """Return why a charge would be refused."""
+        assert isinstance(self._command, Charge)
         work.load(self.names)
-        command = self._for(work)
+        command = self._numbered(work, self._command)
         expire(work, work.current_time(), work.happen)
         refused = first_refused(work, command, work.current_time())
         return None if refused is None else self._name_record(work, refused)
 
-    def _for(self, work: Work) -> Charge:
+    def _numbered(self, work: Transaction, command: Charge) -> Charge:
+        """Return a charge with what the state calls its accounts."""
         entries = [
             entry.for_records(tuple(map(work.key, labels)))
-            for entry, labels in zip(self._command.entries, self._labels, strict=True)
+            for entry, labels in zip(command.entries, self._labels, strict=True)
         ]
         if work.limits is not None and work.limits.grouped:
             work.load_numbers(work.limits.group_members(key for entry in entries for key in entry.records))
-        return Charge(entries, *self._command[1:])
+        return Charge(entries, *command[1:])
 
-    def _name_record(self, work: Work, refused: CannotPay) -> CannotPay:
+    def _name_record(self, work: Transaction, refused: CannotPay) -> CannotPay:
+        assert isinstance(self._command, Charge)
         records = chain.from_iterable(entry.records for entry in self._command.entries)
         refused.record = dict(zip(map(work.key, self.names), records, strict=True))[refused.record]
         return refused
 
 
-@dataclass(frozen=True)
-class _Command:
-    """A command that waits for its transaction, and the requests or reservations that it is about."""
-
-    command: LedgerCommand
-    keys: Sequence[str] = ()
-    reserved: Sequence[int] = ()
-
-    def __call__(self, work: Work) -> Receipt:
-        return work.do(self.command)
-
-
-def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
+def put_rules_in(
+    work: Transaction, rules: Sequence[Rule], by: str, reason: str, at: int | None = None
+) -> None:
     """Put rules in force, in a transaction; their counts of earlier charges are found in the entries.
 
     Raises
@@ -647,15 +622,24 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
         work.set_account(number, work.account(number)._replace(counted=row))
 
 
-def write_event(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
+def paying_labels(events: Iterable[LedgerEvent]) -> set[str]:
+    """Return the labels of the records that events of a ledger in memory charge."""
+    return {
+        encode_name(record)
+        for event in events
+        if isinstance(event, Charged)
+        for entry in event.entries
+        for record in entry.records
+    }
+
+
+def write_event(work: Transaction, event: LedgerEvent, reserved: dict[int, int]) -> None:
     """Write down the events of a ledger in memory, in a transaction.
 
     Parameters
     ----------
-    store, work
-        The store, and its transaction.
-    event
-        The event.
+    work, event
+        Where, and what.
     reserved
         Positions of open reservations in the store, by their positions in the ledger; it is updated.
     """
@@ -685,10 +669,10 @@ def _list_needs(tasks: Iterable[_Task], what: str) -> list[Any]:
 
 def _name_all(tasks: Iterable[_Task]) -> bool:
     """Return whether tasks say all accounts and requests that they are about."""
-    return all(isinstance(task, _NamedCharge | _Command) for task in tasks)
+    return all(isinstance(task, _Command) for task in tasks)
 
 
-def _result(task: _Task, work: Work) -> Any:
+def _result(task: _Task, work: Transaction) -> Any:
     try:
         work.check()
         return task(work)
@@ -705,11 +689,11 @@ class OpenReservation(NamedTuple):
 
 def open_reservations(database: Database) -> dict[int, OpenReservation]:
     """Return the open reservations of a store, which are neither drawn nor given back, by position."""
+    sql = (
+        "SELECT entry.position, body, until FROM entry JOIN reservation ON entry.position = reservation.position "
+        "WHERE state = 'reserved' ORDER BY entry.position"
+    )
     with database.reading() as session:
-        sql = (
-            "SELECT entry.position, body, until FROM entry JOIN reservation ON entry.position = reservation.position "
-            "WHERE state = 'reserved' ORDER BY entry.position"
-        )
         rows = session.rows(sql)
     return {
         int(position): OpenReservation(

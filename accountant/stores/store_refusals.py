@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from mechanisms.parameters import DPWitnessError
 
 
@@ -51,6 +54,19 @@ class LedgerDamaged(StoreRefused):
     def __init__(self, message: str, position: int | None = None) -> None:
         super().__init__(message if position is None else f"entry {position}: {message}")
         self.position = position
+
+
+@contextmanager
+def damage_in(name: str, words: str = "damaged") -> Iterator[None]:
+    """Report damage that the block finds with the name of the store or file that is read."""
+    try:
+        yield
+    except LedgerDamaged as error:
+        raise LedgerDamaged(f"{name}: {error}") from None
+    except StoreRefused:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise LedgerDamaged(f"{name}: {words} ({type(error).__name__}: {error})") from None
 
 
 class OutcomeUnknown(DPWitnessError, OSError):

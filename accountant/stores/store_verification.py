@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from accountant.stores.anchor import Anchor, Mark
+from accountant.stores.beginning import Fold, begin_replay, last_fold
 from accountant.stores.chain import START, commitment, entry_hash
 from accountant.stores.database import Database
-from accountant.stores.folded import Fold, begin_replay, last_fold
 from accountant.stores.replayed_entries import ReplayedEntries, chained_to
 from accountant.stores.schema import RARE
 from accountant.stores.session import Session
-from accountant.stores.store_refusals import LedgerDamaged, StoreMoved, StoreRefused
-from accountant.stores.work import (
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved, damage_in
+from accountant.stores.transaction import (
     ACCOUNT_ROW,
     RARE_TALLY,
     STORE_ROW,
@@ -81,7 +81,7 @@ def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tupl
     if damage is not None:
         raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
     mark = None if anchor is None else anchor.read_mark()
-    with _snapshot(database) as session:
+    with database.snapshot() as session, damage_in(database.name, "a table is damaged"):
         _check_schema(session)
         replay = begin_replay(session)
         replay.feed_all(rows_after(session, replay.position))
@@ -109,7 +109,7 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replaye
     """
     replay = ReplayedEntries()
     mark = None if anchor is None else anchor.read_mark()
-    with _snapshot(database) as session:
+    with database.snapshot() as session, damage_in(database.name, "a table is damaged"):
         _check_schema(session)
         fold = last_fold(session)
         head = _last_entries(session, fold)
@@ -143,22 +143,6 @@ def _check_schema(session: Session) -> None:
         raise LedgerDamaged(
             f"there is a {found[0]} {found[1]!r}, which no ledger has: what is charged may not be kept"
         )
-
-
-@contextmanager
-def _snapshot(database: Database) -> Iterator[Session]:
-    """Yield a session of one transaction; damage that the block finds is reported with the store's name."""
-    with database.snapshot() as session:
-        try:
-            yield session
-        except LedgerDamaged as error:
-            raise LedgerDamaged(f"{database.name}: {error}") from None
-        except StoreRefused:
-            raise
-        except (AttributeError, TypeError, ValueError) as error:
-            raise LedgerDamaged(
-                f"{database.name}: a table is damaged ({type(error).__name__}: {error})"
-            ) from None
 
 
 def _check_marked(session: Session, mark: Mark, replay: ReplayedEntries, position: int) -> None:
@@ -246,7 +230,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
             raise LedgerDamaged(f"account {number} has another spent amount than in the entries")
         if counted != (None if replay.limits is None else replay.limits.text(account.counted)):
             raise LedgerDamaged(f"rules do not count of account {number} what the entries say")
-        count, mass = count + 1, mass + mass_of(account_row("the table `account`", row)[-1])
+        count, mass = count + 1, mass + mass_of(account_row("the table `account`", row).digest)
     if count != len(replay.commitments):
         raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {count} are there")
     check_mass("the table `account`", session, count, mass)
@@ -261,12 +245,12 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     windows = replay.limits is not None and replay.limits.windows
     if windows and session.row("SELECT clock, drift FROM store") != (replay.clock, replay.drift):
         raise LedgerDamaged("the table `store` does not have the time of the last charge")
-    kinds = {entry_hash(b"", text).hex(): (position,) for position, text in replay.texts.items()}
+    kinds = {entry_hash(b"", replay.texts[each]).hex(): (each,) for each in replay.kinds if each > 0}
     if not _holds(session, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
-    tallies = {kind: tuple(counted) for kind, counted in replay.tallies.items() if any(counted)}
-    found = session.rows("SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0")
-    if {int(kind): (releases, records) for kind, releases, records in found} != tallies:
+    tallies = {kind: counted for kind, counted in replay.tallies.items() if any(counted)}
+    sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0"
+    if not _holds(session, sql, tallies):
         raise LedgerDamaged("the table `tally` does not fit to the entries")
     _compare_run(replay, session)
     return count

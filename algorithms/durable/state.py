@@ -24,7 +24,7 @@ from accountant.gates.lineage import TracedSums
 from accountant.gates.private_sums import PrivateSums
 from accountant.provenance import IMPORTED_AS
 from accountant.stored_accountant import private_state, restore_private
-from accountant.stores.waiting import Notes
+from accountant.stores.waiting_sums import Notes
 from algorithms.code_fingerprint import LIBRARY_OF_LEARNERS
 from dpwitness import loaded_of_library
 from mechanisms.parameters import DPWitnessError

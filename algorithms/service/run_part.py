@@ -9,30 +9,29 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from accountant.service.keys import KeyScope, check_name
-from accountant.service.ledger_schemas import LEDGER_SCHEMAS
+from accountant.service.ledger_schemas import ledger_schemas
 from accountant.service.metrics import Gauge
-from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, array_of, object_of, reference
+from accountant.service.openapi import (
+    NAME,
+    NUMBER,
+    RECORD,
+    REQUEST,
+    TEXT,
+    WHOLE,
+    array_of,
+    object_of,
+    reference,
+)
 from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem, invalid
-from accountant.service.request_bodies import read_name, read_record, read_records
+from accountant.service.request_bodies import read_record, read_records
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
 from algorithms.durable.open_tickets import Run
 from algorithms.service.run_desk import Feedback, RunDesk
 
-_FEEDBACK = {**array_of(NUMBER), "description": "Private: one for each arm of the action."}
 _ARMS = array_of(WHOLE)
-_AVAILABLE = {**_ARMS, "description": "Public: the arms that are there in this round; all by default."}
-_VECTOR = array_of(NUMBER)
-_CONTEXTS = {
-    **array_of(_VECTOR),
-    "description": "Private, for a contextual learner: the vectors of the record's actions, of which one is played.",
-}
-_FEATURES = {
-    **_VECTOR,
-    "description": "Private, for a contextual learner: the vector of the action that was shown.",
-}
 _QUESTION = {
     **object_of(mechanism={"type": "object"}, domain={"type": "object"}, about=array_of(_ARMS)),
     "description": "Of a run of local trust: what the record's device is to draw its message through, from what.",
@@ -46,23 +45,43 @@ _OPEN = object_of(
     record={"anyOf": [RECORD, {"type": "null"}], "description": "null: handed out in Python"},
     since={"type": ["string", "null"], "description": "UTC, as ISO 8601 has it; null: not known"},
 )
-_SCHEMAS: dict[str, Any] = {
-    "Lapse": object_of(request=REQUEST, seconds={"type": "number", "minimum": 0, "maximum": _LONGEST}),
-    "Lapsed": object_of(request=TEXT, withdrawn=WHOLE, open=WHOLE),
-    "Tickets": object_of(run=TEXT, open=WHOLE, tickets=array_of(_OPEN)),
-    "Act": object_of({"available": _AVAILABLE, "contexts": _CONTEXTS}, request=REQUEST, record=RECORD),
-    "Acted": object_of({"question": _QUESTION}, request=TEXT, ticket=TEXT, action=_ARMS),
-    "Message": object_of(request=REQUEST, ticket=TEXT, record=RECORD, message=array_of(NUMBER)),
-    "Observe": object_of(
-        {"features": _FEATURES}, request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK
-    ),
-    "Withdraw": object_of(request=REQUEST, ticket=TEXT),
-    "Used": object_of(request=TEXT, ticket=TEXT, state={"enum": ["observed", "withdrawn"]}),
-    "Run": object_of(
-        run=TEXT, learner=TEXT, tickets=object_of(issued=WHOLE, open=WHOLE), summary=reference("Summary")
-    ),
-    **{name: LEDGER_SCHEMAS[name] for name in ("Records", "Left", "Summary")},
-}
+
+
+def _schemas(limits: ServiceLimits) -> dict[str, Any]:
+    """Return the schemas of a run's operations under the limits of its service, by name."""
+    most = limits.numbers
+    arms = array_of(WHOLE, maxItems=most, title=f"a list of at most {most} arms, which are whole numbers")
+    numbers = array_of(NUMBER, maxItems=most, title=f"a list of numbers, at most {most}")
+    available = {**arms, "description": "Public: the arms that are there in this round; all by default."}
+    contexts = {
+        **array_of(numbers, title="a list of vectors"),
+        "description": "Private, for a contextual learner: the vectors of the record's actions, of which one is "
+        "played.",
+    }
+    features = {
+        **numbers,
+        "description": "Private, for a contextual learner: the vector of the action that was shown.",
+    }
+    feedback = {**numbers, "description": "Private: one for each arm of the action."}
+    seconds = {**NUMBER, "minimum": 0, "maximum": _LONGEST, "title": f"a number from 0 to {_LONGEST:,}"}
+    ledger = ledger_schemas(limits)
+    return {
+        "Lapse": object_of(request=REQUEST, seconds=seconds),
+        "Lapsed": object_of(request=TEXT, withdrawn=WHOLE, open=WHOLE),
+        "Tickets": object_of(run=TEXT, open=WHOLE, tickets=array_of(_OPEN)),
+        "Act": object_of({"available": available, "contexts": contexts}, request=REQUEST, record=RECORD),
+        "Acted": object_of({"question": _QUESTION}, request=TEXT, ticket=TEXT, action=_ARMS),
+        "Message": object_of(request=REQUEST, ticket=NAME, record=RECORD, message=numbers),
+        "Observe": object_of(
+            {"features": features}, request=REQUEST, ticket=NAME, record=RECORD, feedback=feedback
+        ),
+        "Withdraw": object_of(request=REQUEST, ticket=NAME),
+        "Used": object_of(request=TEXT, ticket=TEXT, state={"enum": ["observed", "withdrawn"]}),
+        "Run": object_of(
+            run=TEXT, learner=TEXT, tickets=object_of(issued=WHOLE, open=WHOLE), summary=reference("Summary")
+        ),
+        **{name: ledger[name] for name in ("Records", "Left", "Summary")},
+    }
 
 
 @contextmanager
@@ -95,26 +114,25 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
     """Return the service part with the requests about a run."""
 
     def act(client: str, body: Body) -> Mapping[str, Any]:
-        record = read_record(body["record"], "record")
-        available = _arms(body["available"], limits) if "available" in body else None
-        contexts = _vectors(body["contexts"], limits) if "contexts" in body else None
-        return desk.act(client, read_name(body, "request"), record, available, contexts)
+        record, contexts = read_record(body["record"], "record"), body.get("contexts")
+        if contexts is not None and sum(map(len, contexts)) > limits.numbers:
+            raise invalid("contexts", f"must hold at most {limits.numbers} numbers")
+        return desk.act(client, body["request"], record, body.get("available"), contexts)
 
     def observe(client: str, body: Body) -> Mapping[str, Any]:
-        record, values = read_record(body["record"], "record"), _values(body["feedback"], "feedback", limits)
-        features = _values(body["features"], "features", limits) if "features" in body else None
-        feedback = Feedback(read_name(body, "ticket"), record, values, features)
-        return desk.observe(client, read_name(body, "request"), feedback)
+        record, values = read_record(body["record"], "record"), tuple(body["feedback"])
+        features = tuple(body["features"]) if "features" in body else None
+        return desk.observe(client, body["request"], Feedback(body["ticket"], record, values, features))
 
     def message(client: str, body: Body) -> Mapping[str, Any]:
-        record, sent = read_record(body["record"], "record"), _values(body["message"], "message", limits)
-        return desk.message(client, read_name(body, "request"), read_name(body, "ticket"), record, sent)
+        record = read_record(body["record"], "record")
+        return desk.message(client, body["request"], body["ticket"], record, tuple(body["message"]))
 
     def withdraw(client: str, body: Body) -> Mapping[str, Any]:
-        return desk.withdraw(client, read_name(body, "request"), read_name(body, "ticket"))
+        return desk.withdraw(client, body["request"], body["ticket"])
 
     def lapse(client: str, body: Body) -> Mapping[str, Any]:
-        return desk.lapse(client, read_name(body, "request"), _age(body["seconds"]))
+        return desk.lapse(client, body["request"], float(body["seconds"]))
 
     path = f"/v1/runs/{desk.name}"
     operation = partial(Operation, run=desk.name)
@@ -131,8 +149,8 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
                   "Forget all actions that have waited so long for their feedback.", "Lapse", "Lapsed"),
         operation(f"{path}/tickets", "GET", KeyScope.READ, lambda _, __: desk.tickets(_MOST_LISTED),
                   "The oldest actions that wait for their feedback, and since when.", answers="Tickets"),
-        operation(f"{path}/left", "POST", KeyScope.READ, lambda _, body: desk.standings(read_records(body, limits)),
-                  "The spent and remaining amounts of records in this run.", "Records", "Left"),
+        operation(f"{path}/left", "POST", KeyScope.READ, lambda _, body: desk.standings(read_records(body)),
+                  "What records have spent and have left in this run.", "Records", "Left"),
         operation(path, "GET", KeyScope.READ, lambda _, __: desk.state(),
                   "The progress of the run, and its charges.", answers="Run"),
     ]  # fmt: skip
@@ -154,39 +172,4 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
         run = ("run", desk.name)
         return [Gauge("dpwitness_open_tickets", words, tickets["open"], (run,)), *rule_gauges(rules, run)]
 
-    return ServicePart(operations, _SCHEMAS, f"run {desk.name}", sections, desk.check, gauges)
-
-
-def _age(seconds: Any) -> float:
-    if type(seconds) not in (int, float) or not 0 <= seconds <= _LONGEST:
-        raise invalid("seconds", f"must be a number from 0 to {_LONGEST:,}")
-    return float(seconds)
-
-
-def _arms(given: Any, limits: ServiceLimits) -> list[int]:
-    if (
-        not isinstance(given, list)
-        or len(given) > limits.numbers
-        or any(type(arm) is not int for arm in given)
-    ):
-        raise invalid(
-            "available", f"must be a list of at most {limits.numbers} arms, which are whole numbers"
-        )
-    return given
-
-
-def _vectors(given: Any, limits: ServiceLimits) -> list[tuple[float, ...]]:
-    if not isinstance(given, list):
-        raise invalid("contexts", "must be a list of vectors")
-    vectors = [_values(each, "contexts", limits) for each in given]
-    if sum(map(len, vectors)) > limits.numbers:
-        raise invalid("contexts", f"must hold at most {limits.numbers} numbers")
-    return vectors
-
-
-def _values(given: Any, name: str, limits: ServiceLimits) -> tuple[float, ...]:
-    if not isinstance(given, list) or len(given) > limits.numbers:
-        raise invalid(name, f"must be a list of at most {limits.numbers} numbers")
-    if not all(type(each) in (int, float) for each in given):
-        raise invalid(name, "must be a list of numbers")
-    return tuple(given)
+    return ServicePart(operations, _schemas(limits), f"run {desk.name}", sections, desk.check, gauges)

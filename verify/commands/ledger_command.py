@@ -264,13 +264,15 @@ def _rounded(value: Fraction | None, rounding: str, endless: str) -> str:
 
 def _limits(store: str) -> _Shown:
     """Return the limits beside the budget, and the author, time and reason of each change."""
+    from accountant.ledger.events import Ruled
     from accountant.rules.reach import words_of_rule
     from accountant.stores.opening import verify_store
 
     replay = verify_store(store).replay
-    changes = [
-        {key: body[key] for key in ("by", "reason", "at")} | {"entry": position}
-        for position, body in replay.rule_changes
+    changes: list[dict[str, Any]] = [
+        {"by": each.by, "reason": each.reason, "at": each.at, "entry": position}
+        for position, each in replay.later
+        if isinstance(each, Ruled)
     ]
     found = () if replay.limits is None else replay.limits.rules
     terms = replay.terms
@@ -404,7 +406,7 @@ def _change_open(opened: Any, change: str, value: Any, author: str, reason: str)
         opened.give_back(value)
         return f"reservation {value} is given back"
     from accountant.stores.names import pseudonym
-    from accountant.stores.naming import erase
+    from accountant.stores.renaming import erase
 
     return f"the account is called {erase(opened, pseudonym(value) or value, author, reason)} from now on"
 
@@ -428,8 +430,8 @@ def _expire(store: str, age: float) -> str:
 def _rotate(store: str, names: str, author: str, reason: str, anchor: Path | None) -> str:
     """Hash names under the newer keys of a file; add a key if the store knows all of them."""
     from accountant.stores.names import NameKey, add_key
-    from accountant.stores.naming import rotate
     from accountant.stores.opening import open_store
+    from accountant.stores.renaming import rotate
 
     with closing(open_store(store, anchor=anchor)) as opened:
         if not names.startswith("env:"):

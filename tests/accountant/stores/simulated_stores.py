@@ -19,7 +19,7 @@ from accountant.stores import opening
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import StoreMoved
-from accountant.stores.work import Work
+from accountant.stores.transaction import Transaction
 from accountant.terms import Terms
 
 
@@ -39,7 +39,7 @@ class MortalStore(SQLStore):
     history: History
 
     @contextmanager
-    def working(self, *asked: Any, **options: Any) -> Iterator[Work]:
+    def working(self, *asked: Any, **options: Any) -> Iterator[Transaction]:
         history = getattr(self, "history", None)
         with super().working(*asked, **options) as work:
             yield work

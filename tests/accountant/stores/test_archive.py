@@ -18,8 +18,8 @@ from accountant.stores.chain import bound_together, canonical, entry_hash
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold
 from accountant.stores.names import NameKey, add_key
-from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import open_store, verify_store
+from accountant.stores.renaming import erase, rotate
 from accountant.stores.store_refusals import LedgerDamaged
 from mechanisms import Interval, Laplace, Sensitivity
 

@@ -21,8 +21,8 @@ from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.names import NameKey, add_key, record_of_label
-from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.renaming import erase, rotate
 from accountant.stores.store_refusals import LedgerDamaged
 from mechanisms import Interval, Laplace, Sensitivity
 

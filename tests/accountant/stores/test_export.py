@@ -15,7 +15,7 @@ from accountant.ledger.events import Charge
 from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Settled
 from accountant.rules.limits import NotPermitted
 from accountant.rules.scope import Scope
-from accountant.stores import export
+from accountant.stores import export, sql_store
 from accountant.stores.export import export_ledger, read_export
 from accountant.terms import Terms
 from mechanisms import Laplace, Sensitivity
@@ -61,7 +61,7 @@ def spend_at_random(ledger: Ledger, chosen: random.Random, times: int) -> None:
 def test_an_export_has_what_the_ledger_has(
     seed: int, rules: tuple[Rule, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "_KEPT", 2)
+    monkeypatch.setattr(sql_store, "_KEPT", 2)
     monkeypatch.setattr(export, "_AT_ONCE", 3)
     ledger = Ledger(BasicComposition(), rules)
     spend_at_random(ledger, random.Random(seed), 60)

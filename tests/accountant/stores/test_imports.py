@@ -16,11 +16,11 @@ from accountant.rules.rule import Rule
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger, read_ledger
-from accountant.stores.naming import erase
 from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.renaming import erase
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.sql_store import SQLStore
-from accountant.stores.work import Work
+from accountant.stores.transaction import Transaction
 from mechanisms import Interval, Laplace, Sensitivity
 
 
@@ -40,7 +40,7 @@ def test_an_import_that_is_killed_leaves_no_store_to_spend_from(
     accountant.release(Laplace(scale=1.0, sensitivity=Sensitivity(1, 1, 1)), private)
     accountant.close("somebody looked", Place("study.py", 7))
     accountant.export(tmp_path / "ledger.json")
-    monkeypatch.setattr(Work, step, lambda *_: os._exit(9))
+    monkeypatch.setattr(Transaction, step, lambda *_: os._exit(9))
 
     def child(_: Any) -> None:
         import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db", "ann", "moved")

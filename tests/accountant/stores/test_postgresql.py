@@ -29,8 +29,8 @@ from accountant.stores.export import read_export
 from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger
 from accountant.stores.names import NameKey, add_key
-from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.renaming import erase, rotate
 from accountant.stores.session_lock import _SESSION_SETTINGS
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved

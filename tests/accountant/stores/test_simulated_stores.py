@@ -11,7 +11,7 @@ from simulation import History
 
 from accountant.rules.limits import Limits
 from accountant.stores.sql_store import SQLStore
-from accountant.stores.work import Work
+from accountant.stores.transaction import Transaction
 
 
 def found(folder: Path, histories: range) -> tuple[int, str] | None:
@@ -44,10 +44,10 @@ def test_500_histories_break_no_promise(tmp_path: Path) -> None:
 Patch = tuple[object, str, Any]
 PLANTED: dict[str, list[Patch]] = {
     "an older copy is gone on with": [
-        (Work, "_check_seen", lambda _: None),
+        (Transaction, "_check_seen", lambda _: None),
         (SQLStore, "_check_anchor", lambda *_: None),
     ],
-    "what was given back is given back again": [(Work, "reservation", lambda *_: "reserved")],
+    "what was given back is given back again": [(Transaction, "reservation", lambda *_: "reserved")],
     "the clock may creep": [(Limits, "drift", lambda *_: 0)],
 }
 

@@ -37,7 +37,7 @@ from accountant.ledger.events import Charge, Settle
 from accountant.stores.anchor import Anchor
 from accountant.stores.database import Database
 from accountant.stores.opening import adopt, open_store, verify_store
-from accountant.stores.sql_store import _NamedCharge, put_rules_in
+from accountant.stores.sql_store import _Command, put_rules_in
 from accountant.stores.store_refusals import LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
 from mechanisms import Gaussian, Interval, Laplace, Sensitivity
 
@@ -55,7 +55,7 @@ def value(accountant: Accountant, record: Any = "ann") -> Any:
 
 def charge_in(work: Any, entries: Any, hold: bool = False) -> Any:
     """Charge in a transaction, whatever the budget is."""
-    return _NamedCharge(Charge(entries, lambda _: True, hold), work.label)(work)
+    return _Command(Charge(entries, lambda _: True, hold), work.label)(work)
 
 
 @pytest.fixture
@@ -629,7 +629,8 @@ def test_a_commit_that_fails_is_no_release(path: Path, monkeypatch: pytest.Monke
     accountant = opened(path)
     state = accountant._noise._randomness.bit_generator.state  # type: ignore[attr-defined]
     monkeypatch.setattr(
-        "accountant.stores.work.Work.finish", lambda self: (_ for _ in ()).throw(OSError("full"))
+        "accountant.stores.transaction.Transaction.finish",
+        lambda self: (_ for _ in ()).throw(OSError("full")),
     )
     with pytest.raises(OSError, match="full"):
         accountant.release(HALF, value(accountant))

@@ -19,11 +19,11 @@ from accountant.filters.units import Limit, Units
 from accountant.ledger.events import Charge
 from accountant.ledger.store import CannotPay, KeyUsed, Settled
 from accountant.stores.anchor import Anchor
-from accountant.stores.folded import begin_replay
+from accountant.stores.beginning import begin_replay
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.sql_store import SQLStore, labelled
 from accountant.stores.store_refusals import InUse
-from accountant.stores.work import Work, rows_after
+from accountant.stores.transaction import Transaction, rows_after
 from accountant.terms import Terms
 from mechanisms import Laplace, Sensitivity
 
@@ -53,14 +53,14 @@ def writers(url: str) -> Any:
 
 def during(patch: pytest.MonkeyPatch, act: Callable[[], object], before: str = "_take_turn") -> None:
     """Let something be done by another before the next writer does this: it has decided, and is not in the chain."""
-    go_on = getattr(Work, before)
+    go_on = getattr(Transaction, before)
 
-    def wait(work: Work, *arguments: Any) -> None:
-        patch.setattr(Work, before, go_on)
+    def wait(work: Transaction, *arguments: Any) -> None:
+        patch.setattr(Transaction, before, go_on)
         act()
         go_on(work, *arguments)
 
-    patch.setattr(Work, before, wait)
+    patch.setattr(Transaction, before, wait)
 
 
 def test_a_charge_waits_for_those_of_the_same_record_only(
@@ -301,10 +301,10 @@ def act(store: SQLStore, chosen: random.Random, told: Told, names: Sequence[str]
 
 def play(url: str, seed: int, steps: int, patch: pytest.MonkeyPatch, *, cut: bool = False) -> None:
     """Let three writers act on few records, and hold what they were told against what is in the ledger."""
-    moments, told, take_turn = random.Random(seed), Told(), Work._take_turn
+    moments, told, take_turn = random.Random(seed), Told(), Transaction._take_turn
     names = ["hot", *(f"new-{i}" for i in range(moments.choice((2, 5, 20))))]
 
-    def turn(work: Work) -> None:
+    def turn(work: Transaction) -> None:
         time.sleep(moments.choice((0, 0, 0.001, 0.005)))
         take_turn(work)
 
@@ -322,7 +322,7 @@ def play(url: str, seed: int, steps: int, patch: pytest.MonkeyPatch, *, cut: boo
         if store is not None:
             store.close()
 
-    patch.setattr(Work, "_take_turn", turn)
+    patch.setattr(Transaction, "_take_turn", turn)
     open_store(url, TERMS).close()
     writing = [threading.Thread(target=write, args=(number,)) for number in range(3)]
     for each in writing:
@@ -336,7 +336,7 @@ def play(url: str, seed: int, steps: int, patch: pytest.MonkeyPatch, *, cut: boo
         )
     for each in writing:
         each.join()
-    patch.setattr(Work, "_take_turn", take_turn)
+    patch.setattr(Transaction, "_take_turn", take_turn)
     check(url, told)
 
 

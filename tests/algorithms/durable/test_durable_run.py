@@ -24,7 +24,7 @@ from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, Re
 from accountant.stored_accountant import RandomnessMismatch
 from accountant.stores.database import Database
 from accountant.stores.opening import adopt, open_store, verify_store
-from accountant.stores.waiting import Notes
+from accountant.stores.waiting_sums import Notes
 from algorithms import (
     CUCBLDP1,
     CUCBBatch,
@@ -754,7 +754,7 @@ def test_a_first_save_that_fails_binds_the_run_to_no_folder(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr("accountant.stores.work.Work.finish", full)
+        broken.setattr("accountant.stores.transaction.Transaction.finish", full)
         with pytest.raises(OSError, match="No space"):
             run.save(tmp_path / "full")
     assert {file.suffix for file in (tmp_path / "full").iterdir()} == {".lock", ".held"}
@@ -854,7 +854,7 @@ def test_reservations_with_keys_are_drawn_or_given_back_by_the_run_that_goes_on(
     run.save(tmp_path / "run")
     run.close()
     with DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)) as again:
-        with pytest.raises(ValueError, match="request = 'returned': reservation 2 was given back"):
+        with pytest.raises(ValueError, match="request = 'returned': reservation 4 was given back"):
             again.accountant.release(noise, entered(again), request="returned")
         again.accountant.release(noise, entered(again), request="drawn")
         assert again.accountant.spent("ann").epsilon == Fraction(1, 2)

@@ -199,7 +199,9 @@ def test_a_run_is_not_gone_on_with_while_the_clock_is_ahead(time: Time, tmp_path
     with load(tmp_path / "run") as run:
         release(run.accountant, "ann")
         run.save()
+        run.accountant.export(tmp_path / "ledger.json")
     assert verify_store(tmp_path / "run").replay.clock == time.now + 9 * DAY
+    assert read_export(tmp_path / "ledger.json")[0].clock == time.now + 9 * DAY
 
 
 def test_who_is_protected_together_is_refused_before_anybody_waits_in_vain(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_who_lost_its_lock_before_its_first_save_takes_nobodys_run(
             "accountant.stores.opening.unmake_run", lambda *_: True
         )  # a first save that was killed
         run = DurableRun(build, Accountant(Budget(3.0), noise=np.random.default_rng(1)))
-        broken.setattr("accountant.stores.work.Work.save_run", lambda *_: 1 / 0)
+        broken.setattr("accountant.stores.transaction.Transaction.save_run", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             run.save(half)
     lost("accountant.stores.opening.unmake_run", half)
@@ -387,7 +387,7 @@ def test_a_first_save_that_fails_leaves_an_empty_database(
 ) -> None:
     run = DurableRun(build, Accountant(Budget(3.0), noise=np.random.default_rng(1), seed=2))
     with monkeypatch.context() as broken:
-        broken.setattr("accountant.stores.work.Work.save_run", lambda *_: 1 / 0)
+        broken.setattr("accountant.stores.transaction.Transaction.save_run", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             run.save(url)
     with pytest.raises(ValueError, match="holds no ledger"):

@@ -23,8 +23,8 @@ from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import NothingToFold, fold
 from accountant.stores.imports import import_ledger
 from accountant.stores.names import NameKey, add_key
-from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import make_run, open_store, spent_in, verify_store
+from accountant.stores.renaming import erase, rotate
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import KeyRefused, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity

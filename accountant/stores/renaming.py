@@ -7,12 +7,12 @@ from typing import Any
 
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
-from accountant.stores.folded import begin_replay
+from accountant.stores.beginning import begin_replay
 from accountant.stores.names import NameKey, erased_label, record_of_label
 from accountant.stores.sql_store import SQLStore, check_said
 from accountant.stores.store_refusals import KeyRefused
 from accountant.stores.store_verification import compare_tables, has_run
-from accountant.stores.work import Work
+from accountant.stores.transaction import Transaction
 from mechanisms.parameters import ParameterError
 
 _IN_AN_ENTRY = 1_000
@@ -79,7 +79,7 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
     return len(labelled)
 
 
-def _hashed(work: Work, numbers: list[int], newer: NameKey) -> Iterator[list[Any]]:
+def _hashed(work: Transaction, numbers: list[int], newer: NameKey) -> Iterator[list[Any]]:
     for number in numbers:
         account = work.row_numbered(number)
         shown = record_of_label(account.name)
@@ -136,7 +136,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
     return shown
 
 
-def _check_no_run(store: SQLStore, work: Work) -> None:
+def _check_no_run(store: SQLStore, work: Transaction) -> None:
     if has_run(work.session):
         raise ParameterError(
             f"{store.name}: is the ledger of a run, whose state and waiting sums name records, too: it holds names as "

@@ -10,6 +10,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from accountant.filters.units import Units
@@ -33,10 +34,16 @@ from accountant.refusals import GateClosed
 from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
-from accountant.rules.scope import ANY, Scope
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, commitment, encode_name, entry_hash, row_digest
-from accountant.stores.entry_bodies import RARE_WORDS, add_time, charge_body, outcome_body
+from accountant.stores.entry_bodies import (
+    RARE_WORDS,
+    add_time,
+    add_to_tally,
+    charge_body,
+    charge_of,
+    outcome_body,
+)
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.schema import OPEN_WITH_DEADLINE, OUTCOME
@@ -46,33 +53,23 @@ from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 
-class _AccountRow:
+@dataclass(slots=True)
+class AccountRow:
     """A row of the table of accounts in one transaction; without a number it is not there, and begins with a charge."""
 
-    __slots__ = ("counted", "digest", "name", "number", "salt", "spent")
-
-    def __init__(
-        self,
-        number: int | None,
-        name: str,
-        spent: str = "",
-        salt: bytes = b"",
-        counted: str | None = None,
-        digest: bytes | None = None,
-    ) -> None:
-        self.number = number
-        self.name = name
-        self.spent = spent
-        self.counted = counted
-        self.salt = salt
-        self.digest = digest  # None of a new one
+    number: int | None
+    name: str
+    salt: bytes
+    spent: str = ""
+    counted: str | None = None
+    digest: bytes = b""  # of a new one
 
 
 Kinds = dict[tuple[Any, ...], tuple[Entry, int]]
 """Committed kinds of entries with their positions, by ids of objects that the entry keeps alive."""
 
 
-class Work(State):
+class Transaction(State):
     """One transaction: the state is filled with the rows that are needed, and written at its end.
 
     Accounts go by their numbers, and by their labels before they have any. Nothing is written before `finish`, but
@@ -116,8 +113,8 @@ class Work(State):
         self._written = self.last = self.position
         # Whose last entry this process has seen, as far as that is known.
         self.is_the_one = self._hash.hex() == opened.hash
-        self._rows: dict[str, _AccountRow] = {}
-        self._numbered: dict[int, _AccountRow] = {}
+        self._rows: dict[str, AccountRow] = {}
+        self._numbered: dict[int, AccountRow] = {}
         self._changed: set[int] = set()
         self._relabelled: set[int] = set()
         self._entries: list[tuple[int, str, bytes]] = []
@@ -160,17 +157,12 @@ class Work(State):
         StoreMoved, GateClosed
             With the reason.
         """
-        epoch = self._opened.epoch
         if self.instance != self._opened.instance:
             raise StoreMoved(
                 f"{self._database.name}: another store has taken its place since this process opened it: bring it "
                 "back, or open what is there now"
             )
-        if self.epoch != epoch:
-            raise StoreMoved(
-                f"{self._database.name}: was adopted or anchored, or its key of names changed, since this process "
-                f"opened it (epoch {self.epoch}, not {epoch}): open it again"
-            )
+        self.check_epoch()
         self._check_seen()
         if self._rules < max(self._known_limits, default=0):
             raise LedgerDamaged(
@@ -180,6 +172,14 @@ class Work(State):
         if self._closed is not None:
             why, *place = json.loads(self._closed)
             raise GateClosed(f"the gate is closed since {Place(*place)}: {why}", calling_place())
+
+    def check_epoch(self) -> None:
+        """Refuse a store whose key of names may have changed: everybody would seem to have spent nothing."""
+        if self.epoch != self._opened.epoch:
+            raise StoreMoved(
+                f"{self._database.name}: was adopted or anchored, or its key of names changed, since this process "
+                f"opened it (epoch {self.epoch}, not {self._opened.epoch}): open it again"
+            )
 
     def _check_seen(self) -> None:
         """Refuse a store that does not hold the last entry that this process has seen: an older one was put back."""
@@ -231,7 +231,7 @@ class Work(State):
             check_accounts(self.session)
             salts = os.urandom(16 * len(new))
             for i, name in enumerate(new):
-                self._rows[name] = _AccountRow(None, name, salt=salts[16 * i : 16 * i + 16])
+                self._rows[name] = AccountRow(None, name, salts[16 * i : 16 * i + 16])
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
@@ -241,22 +241,21 @@ class Work(State):
         if keys and self._looked_up:
             self._need_to_be_alone()  # locks out of order could lead to a deadlock
         for row in self.session.select(accounts[self.session.together], keys):
-            number, name, salt, spent, counted, digest = account_row(self._database.name, row)
+            number, name, *_ = row
             if number not in self._numbered:
-                found = _AccountRow(number, name, spent, salt, counted, digest)
-                self._rows[name] = self._numbered[number] = found
+                self._rows[name] = self._numbered[number] = account_row(self._database.name, row)
 
     def _need_to_be_alone(self) -> None:
         if self.session.together:
             raise RetryAlone
 
-    def row(self, name: str) -> _AccountRow:
+    def row(self, name: str) -> AccountRow:
         """Return the row of an account; one that is not there is new, and opened by the first charge."""
         if name not in self._rows:
             self.load((name,))
         return self._rows[name]
 
-    def row_numbered(self, number: int) -> _AccountRow:
+    def row_numbered(self, number: int) -> AccountRow:
         """Return the row of an account that an entry names.
 
         Raises
@@ -407,11 +406,7 @@ class Work(State):
     def _charge(self, position: int, body: Mapping[str, Any]) -> Charged:
         entries = [self.kind_at(kind).for_records(tuple(numbers)) for kind, numbers in body["paid"]]
         self.load_numbers(number for entry in entries for number in entry.records)
-        scope = Scope(*body["for"]) if "for" in body else ANY
-        request = body.get("request")
-        return Charged(
-            position, tuple(entries), "holder" in body, request, scope, body["at"], until=body.get("until")
-        )
+        return charge_of(position, body, tuple(entries))
 
     def kind_at(self, position: int) -> Entry:
         """Return a kind of entry, of no records."""
@@ -453,7 +448,7 @@ class Work(State):
                 )
             paid = [(kind, entry.records) for kind, entry in zip(kinds, entries, strict=True)]
             position = self.append(charge_body(event, event.at, paid, opened, source))
-            self._count(paid, 1)
+            add_to_tally(self._tally, paid, 1)
             apply(self, Charged(position, entries, *event[2:]))
             return position
         if not isinstance(event, Answered | Settlement):
@@ -462,7 +457,7 @@ class Work(State):
             if event.position > self._written:
                 self._need_to_be_alone()
             if event.returned:
-                self._count(self.body(event.position)["paid"], -1)
+                add_to_tally(self._tally, self.body(event.position)["paid"], -1)
             position = self.append(outcome_body(event, event.position))
         elif isinstance(event, ClockConfirmed):
             position = self.append({"clock": event._asdict()})
@@ -475,11 +470,6 @@ class Work(State):
             position = self.append(outcome_body(event, request.position))
         apply(self, event)
         return position
-
-    def _count(self, paid: Sequence[tuple[int, Sequence[Any]]], times: int) -> None:
-        for kind, numbers in paid:
-            releases, records = self._tally.get(kind, (0, 0))
-            self._tally[kind] = releases + times, records + times * len(numbers)
 
     def number_of(self, key: int | str) -> int:
         """Return the number of an account that has one, by the state's key of it."""
@@ -537,7 +527,7 @@ class Work(State):
         self._changed.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
-    def relabel(self, row: _AccountRow, name: str) -> list[Any]:
+    def relabel(self, row: AccountRow, name: str) -> list[Any]:
         """Give an account another label from now on; return its content in the entry that does it."""
         assert row.number is not None
         row.name, row.salt = name, os.urandom(16)
@@ -825,8 +815,8 @@ def _is_whole(row: tuple[Any, ...]) -> bool:
     return row_digest(*values) == stored_bytes(digest)
 
 
-def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, str | None, bytes]:
-    """Return number, label, salt, spending, counts and digest of an account of a store, as `ACCOUNT_ROW` found them.
+def account_row(name: str, row: Sequence[Any]) -> AccountRow:
+    """Return the row of an account of a store, as `ACCOUNT_ROW` found it.
 
     Raises
     ------
@@ -835,9 +825,10 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, st
     """
     number, label, salt, spent, counted, digest = row
     values = int(number), label, stored_bytes(salt), spent, counted
-    if row_digest(*values) != stored_bytes(digest):
+    digest = stored_bytes(digest)
+    if row_digest(*values) != digest:
         raise LedgerDamaged(f"{name}: account {number} is not what was written")
-    return *values, stored_bytes(digest)
+    return AccountRow(*values, digest)
 
 
 def check_accounts(session: Session, within: float = math.inf) -> None:
@@ -866,7 +857,7 @@ def check_accounts(session: Session, within: float = math.inf) -> None:
         raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
     count, mass = 0, 0
     for row in session.each(ACCOUNT_ROW):
-        mass += mass_of(account_row(database.name, row)[-1])
+        mass += mass_of(account_row(database.name, row).digest)
         count += 1
     check_mass(database.name, session, count, mass)
     database.accounts_checked = time.monotonic()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from accountant.stores.chain import entry_hash
 from accountant.stores.replayed_entries import EntryRow, History, ReplayedEntries
 from accountant.stores.schema import RARE
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged
-from accountant.stores.work import rows_after
+from accountant.stores.transaction import rows_after
 
 _FOLD = f"{RARE} AND substr(body, 3, 7) = 'fold\":{{'"
 
@@ -84,28 +83,12 @@ class Beginning:
     parts
         The texts of its parts.
     left
-        Positions and texts of the entries that it left.
+        The entries that it left.
     """
 
     fold: Fold
     parts: Sequence[str]
-    left: Sequence[tuple[int, str]]
-
-    def replay(self, history: History) -> ReplayedEntries:
-        """Return a replay before the first entry that is chained to the one before it.
-
-        Parameters
-        ----------
-        history
-            Function that reads the entries again.
-
-        Raises
-        ------
-        LedgerDamaged
-            If the fold was changed after it was written.
-        """
-        rows = [(position, text, entry_hash(b"", text)) for position, text in self.left]
-        return _begun_at(history, self.fold, self.parts, rows)
+    left: Sequence[EntryRow]
 
 
 def beginning(session: Session) -> Beginning | None:
@@ -121,7 +104,7 @@ def beginning(session: Session) -> Beginning | None:
         return None
     parts = itertools.islice(rows_after(session, fold.position), fold.parts)
     left = rows_after(session, 0, f"position <= {fold.after:d}")
-    return Beginning(fold, [text for _, text, _ in parts], [(position, text) for position, text, _ in left])
+    return Beginning(fold, [text for _, text, _ in parts], list(left))
 
 
 def begin_replay(session: Session, history: History | None = None) -> ReplayedEntries:
@@ -139,25 +122,19 @@ def begin_replay(session: Session, history: History | None = None) -> ReplayedEn
     LedgerDamaged
         If a fold was changed after it was written.
     """
-    fold = last_fold(session)
-    again = partial(rows_after, session, 0) if history is None else history
-    if fold is None:
-        return ReplayedEntries(again)
-    parts = itertools.islice(rows_after(session, fold.position), fold.parts)
-    left = rows_after(session, 0, f"position <= {fold.after:d}")
-    return _begun_at(again, fold, [text for _, text, _ in parts], left)
+    return replay_from(beginning(session), partial(rows_after, session, 0) if history is None else history)
 
 
-def _begun_at(
-    history: History, fold: Fold, parts: Sequence[str], left: Iterable[EntryRow]
-) -> ReplayedEntries:
-    """Return a replay that begins at a fold, of the texts of its parts and the rows of the entries that it left."""
+def replay_from(here: Beginning | None, history: History) -> ReplayedEntries:
+    """Return a replay that begins at a fold, or at the first entry; see `begin_replay`."""
     replay = ReplayedEntries(history)
-    try:
-        replay.folds.append(json.loads(fold.text)["fold"])
-        replay.begin_folded(fold.position, [json.loads(text)["folded"] for text in parts], left)
-    except LedgerDamaged:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", fold.position) from None
+    if here is not None:
+        try:
+            said = json.loads(here.fold.text)["fold"]
+            parts = [json.loads(text)["folded"] for text in here.parts]
+            replay.begin_folded(here.fold.position, said, parts, here.left)
+        except LedgerDamaged:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", here.fold.position) from None
     return replay

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accountant import Influence
 from accountant.gates.lineage import Traced, TracedSums, influence_of
-from accountant.stores.waiting import Noted, Notes, Waiting
+from accountant.stores.waiting_sums import Noted, Notes, Waiting
 from mechanisms import Box
 from mechanisms.domains.float_bounds import FloatBounds
 
