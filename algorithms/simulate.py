@@ -59,22 +59,19 @@ class Trace:
     @property
     def regret_mean(self) -> FloatArray:
         """Mean regret at each checkpoint."""
-        mean: FloatArray = self.regret.mean(axis=1)
-        return mean
+        return np.asarray(self.regret.mean(axis=1))
 
     @property
     def regret_sem(self) -> FloatArray:
         """Standard error of the mean regret; NaN for a single run."""
         if self.runs == 1:
             return np.full(len(self.rounds), np.nan)
-        sem: FloatArray = self.regret.std(axis=1, ddof=1) / math.sqrt(self.runs)
-        return sem
+        return np.asarray(self.regret.std(axis=1, ddof=1) / math.sqrt(self.runs))
 
     @property
     def return_mean(self) -> FloatArray:
         """Mean reward per round, up to each checkpoint."""
-        mean: FloatArray = self.reward.mean(axis=1) / self.rounds
-        return mean
+        return np.asarray(self.reward.mean(axis=1) / self.rounds)
 
     @property
     def lane_rounds_per_second(self) -> float:

@@ -12,8 +12,7 @@ from mechanisms.arrays import FloatArray
 
 def _coin_divergence(mean: FloatArray, chance: FloatArray) -> FloatArray:
     """Return ``kl(p, u) = p ln(p / u) + (1 - p) ln((1 - p) / (1 - u))`` of chances p and u in [0, 1]."""
-    result: FloatArray = rel_entr(mean, chance) + rel_entr(1.0 - mean, 1.0 - chance)
-    return result
+    return np.asarray(rel_entr(mean, chance) + rel_entr(1.0 - mean, 1.0 - chance))
 
 
 def private_divergence(mean: FloatArray, chance: FloatArray, epsilon: float) -> FloatArray:

@@ -345,8 +345,7 @@ class CentralMean:
 
     def release(self) -> FloatArray:
         """Return (sum + N(0, σ² I)) / n."""
-        mean: FloatArray = self._gate.release(self._mechanism, self._sums)[0] / self._phase.reports
-        return mean
+        return np.asarray(self._gate.release(self._mechanism, self._sums)[0] / self._phase.reports)
 
 
 class RawMean(CentralMean):

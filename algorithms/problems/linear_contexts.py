@@ -70,5 +70,4 @@ class LinearContexts:
     def regrets(self, contexts: FloatArray) -> FloatArray:
         """Return how much less than the best each action offered earns in expectation, (lanes, actions)."""
         means = self.means(contexts)
-        regrets: FloatArray = means.max(axis=1, keepdims=True) - means
-        return regrets
+        return np.asarray(means.max(axis=1, keepdims=True) - means)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant.files.json_object import FromJson
 from accountant.files.whole_file import whole_file
@@ -50,8 +49,7 @@ class SimulatedRuns(FromJson):
     @property
     def final(self) -> FloatArray:
         """The regret of every run after its last round."""
-        last: FloatArray = self.trace.regret[-1]
-        return last
+        return np.asarray(self.trace.regret[-1])
 
     def save(self, path: Path) -> None:
         """Write a file of JSON, from which `load` has it back; an interruption leaves none."""
@@ -122,8 +120,7 @@ def _table(rows: Any, length: int) -> FloatArray | None:
         and all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows)
         and all(is_real(value) for row in rows for value in row)
     )
-    table: npt.NDArray[np.float64] | None = np.array(rows, dtype=np.float64) if good else None
-    return table
+    return np.array(rows, dtype=np.float64) if good else None
 
 
 def is_known(name: str, value: Any) -> bool:

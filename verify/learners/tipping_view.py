@@ -86,8 +86,7 @@ class _OpenPhase:
 
     def leaders(self, released: FloatArray) -> IntArray:
         """Return the actions of the largest estimates, shape (...)."""
-        leaders: IntArray = self.learner.active[np.argmax(released @ self.slopes, axis=-1)]
-        return leaders
+        return np.asarray(self.learner.active[np.argmax(released @ self.slopes, axis=-1)])
 
     def release(self, sums: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw n releases of these sums, shape (n, s)."""
