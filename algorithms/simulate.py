@@ -21,7 +21,7 @@ from algorithms.problems import Problem
 from algorithms.reward_curve import RewardCurve
 from mechanisms import BLOCK, LaneStreams
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, whole_number
 
 _BLOCKS_AT_ONCE = 32  # of lanes, in one array: with 16, a run takes a tenth to a fifth longer
 _MOST_RESULTS = 10**9  # 8 GB
@@ -146,17 +146,15 @@ def simulate(
 
 def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
     """Raise `ValueError` unless there is something to simulate."""
-    for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
-        if value < 1:
-            raise ParameterError(f"{name} = {value!r}: must be at least 1")
+    for name, value in (("runs", runs), ("checkpoints", checkpoints)):
+        whole_number(name, value, least=1)
     if runs * checkpoints > _MOST_RESULTS:
         raise ParameterError(
             f"runs = {runs!r}, checkpoints = {checkpoints!r}: their product must be at most {_MOST_RESULTS:,}, for as "
             "many results are kept"
         )
     check_horizon(horizon)
-    if seed < 0:
-        raise ParameterError(f"seed = {seed!r}: must be at least 0")
+    whole_number("seed", seed, least=0)
 
 
 def work_description(
