@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +86,13 @@ class Phase:
             for name in ("support", "counts", "bounds")
         )
 
+    def cut(self, rounds: int) -> Self:
+        """Return the first plays of the phase, as one without reports."""
+        played = np.diff(np.minimum(np.cumsum(self.counts), rounds), prepend=0)
+        kept = played > 0
+        bounds = self.bounds[kept]
+        return replace(self, support=self.support[kept], counts=played[kept], clients=0, bounds=bounds)
+
     @property
     def calibration(self) -> Sensitivity:
         """Sensitivity of a sum to one report in [-1, 1]^s, for which noise is calibrated."""
@@ -116,14 +123,6 @@ class Phase:
 
 
 PhaseType = TypeVar("PhaseType", bound=Phase)
-
-
-def cut(phase: PhaseType, rounds: int) -> PhaseType:
-    """Return the first plays of a phase, as a phase without reports."""
-    played = np.diff(np.minimum(np.cumsum(phase.counts), rounds), prepend=0)
-    kept = played > 0
-    bounds = phase.bounds[kept]
-    return replace(phase, support=phase.support[kept], counts=played[kept], clients=0, bounds=bounds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import functools
-from collections.abc import Callable
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +11,6 @@ from algorithms.problems.linear import LONGEST_UNIT, LinearBandit
 from algorithms.problems.problem_errors import ProblemError
 from dpwitness import is_of_library
 from mechanisms.arrays import FloatArray
-
-_Problem = TypeVar("_Problem")
-_Result = TypeVar("_Result")
-_Kept = WeakKeyDictionary[Any, dict[Any, _Result]]
 
 _ROUNDING = 1e-9
 _PACKAGE = __name__.rpartition(".")[0] + "."
@@ -32,27 +24,6 @@ def is_own(problem: object) -> bool:
     """
     *kinds, _ = type(problem).__mro__  # the last is `object`
     return not all(kind.__module__.startswith(_PACKAGE) and is_librarys(kind) for kind in kinds)
-
-
-def own_copy(problem: _Problem) -> _Problem:
-    """Return a copy of a problem, if there can be one: a user's own may go on in a log from draw to draw."""
-    try:
-        return copy.deepcopy(problem)
-    except Exception:  # whatever a user's class raises: an open file, a lock
-        return problem
-
-
-def kept_result(
-    kept: _Kept[_Result], problem: object, key: object, compute: Callable[[], _Result]
-) -> _Result:
-    """Return what was computed of a problem, by a key; compute it the first time, and keep it with the problem."""
-    try:
-        known = kept.setdefault(problem, {})
-    except TypeError:  # it has no hash, or no weak references
-        return compute()
-    if key not in known:
-        known[key] = compute()
-    return known[key]
 
 
 def checked_outcomes(problem: object, drawn: FloatArray, most: npt.ArrayLike = 1.0) -> FloatArray:

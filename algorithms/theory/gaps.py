@@ -12,7 +12,6 @@ import numpy as np
 
 from algorithms.lanes import lookup
 from algorithms.problems import Matroid, Problem, ProblemError, RankedLists, SuperArms, TopK
-from algorithms.problems.own_draws import kept_result
 from algorithms.problems.super_arms import check_super_arms
 from mechanisms.arrays import IntArray
 from mechanisms.parameters import DPWitnessError
@@ -98,10 +97,16 @@ def problem_gaps(problem: Problem) -> Gaps:
         oracle or reward is not as `_oracle_gaps` needs them.
     """
     means = np.asarray(problem.means).tobytes()
-    return kept_result(_found, problem, means, lambda: _any_gaps(problem))
+    try:
+        known = _found.get(problem)
+    except TypeError:  # it has no hash, or no weak references
+        return _any_gaps(problem)
+    if known is None or known[0] != means:
+        known = _found[problem] = (means, _any_gaps(problem))
+    return known[1]
 
 
-_found: WeakKeyDictionary[Problem, dict[bytes, Gaps]] = WeakKeyDictionary()
+_found: WeakKeyDictionary[Problem, tuple[bytes, Gaps]] = WeakKeyDictionary()
 """Gaps by problem, with the means that they are of: a search for a horizon asks for them dozens of times."""
 
 

@@ -19,6 +19,7 @@ Of m independent errors with proxy 1 the sum exceeds ``sqrt(2 m t)``, and the su
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -27,7 +28,7 @@ import numpy as np
 
 from algorithms.lanes import lookup
 from algorithms.problems import LinearBandit, LinearContexts, Problem, RankedLists
-from algorithms.problems.own_draws import is_own, kept_result, own_copy
+from algorithms.problems.own_draws import is_own
 from mechanisms.arrays import FloatArray, IntArray
 
 _FALSE_ALARM = 1e-6
@@ -53,11 +54,21 @@ def drawn_as_declared(problem: Problem | LinearBandit | LinearContexts, *, avera
     """
     if not is_own(problem):
         return True
-    return kept_result(_found, problem, averages, lambda: _passes_test(problem, averages))
+    try:
+        known = _found.setdefault(problem, {})
+    except TypeError:  # it has no hash, or no weak references
+        known = {}
+    if averages not in known:
+        known[averages] = _passes_test(problem, averages)
+    return known[averages]
 
 
 def _passes_test(problem: Any, averages: bool) -> bool:
-    drawn, rng = own_copy(problem), np.random.default_rng(0)
+    try:
+        drawn: Any = copy.deepcopy(problem)  # which may go on in a log of its own from draw to draw
+    except Exception:  # whatever forbids it
+        drawn = problem
+    rng = np.random.default_rng(0)
     if isinstance(problem, LinearBandit):
         return _linear(drawn, (1, _TOGETHER) if averages else (1,), rng)
     if isinstance(problem, LinearContexts):

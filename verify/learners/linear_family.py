@@ -15,7 +15,6 @@ from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
 from algorithms.problems import LinearBandit
-from algorithms.problems.own_draws import own_copy
 from algorithms.unit import ONE_REPORT, RecordOf, Unit
 from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
@@ -135,7 +134,7 @@ class LinearFamily(LearnerFamily):
         """Return clients of the problem's law, those of a mask drawn anew."""
         if not _is_users(self.problem):
             return self.problem
-        return OneByOne(own_copy(self.problem), self._environment, replaced)
+        return OneByOne(_own_copy(self.problem), self._environment, replaced)
 
     def player(self, clients: _MakeClients, number: int) -> Play:
         """Return how clients are played, under the names of the accounting run of this number."""
@@ -283,6 +282,14 @@ def _averages(
     if all(record != changed for changed, *_ in beside):
         return upper[np.newaxis]
     return np.stack([upper, *(low(upper) if record == changed else upper for changed, _, low in beside)])
+
+
+def _own_copy(problem: LinearBandit) -> LinearBandit:
+    """Return a copy for one run, if there can be one: a problem may go on in a log of its own from draw to draw."""
+    try:
+        return copy.deepcopy(problem)
+    except Exception:  # whatever a user's class raises: an open file, a lock
+        return problem
 
 
 def _is_users(problem: LinearBandit) -> bool:
