@@ -211,6 +211,11 @@ def takes_horizon(make: type) -> bool:
     return any(each.name == "horizon" or each.kind is each.VAR_KEYWORD for each in parameters)
 
 
+def takes_delta(make: type) -> bool:
+    """Return True if learners of a class are built with a delta."""
+    return "delta" in inspect.signature(make).parameters
+
+
 def needs_horizon(make: type) -> str:
     """Return why learners of a class must be given a horizon; empty if they need not."""
     if not takes_horizon(make):

@@ -21,7 +21,7 @@ from algorithms.problems import Problem
 from algorithms.reward_curve import RewardCurve
 from mechanisms import BLOCK, LaneStreams
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, whole_number
 
 _BLOCKS_AT_ONCE = 32  # of lanes, in one array: with 16, a run takes a tenth to a fifth longer
 _MOST_RESULTS = 10**9  # 8 GB
@@ -59,22 +59,19 @@ class Trace:
     @property
     def regret_mean(self) -> FloatArray:
         """Mean regret at each checkpoint."""
-        mean: FloatArray = self.regret.mean(axis=1)
-        return mean
+        return np.asarray(self.regret.mean(axis=1))
 
     @property
     def regret_sem(self) -> FloatArray:
         """Standard error of the mean regret; NaN for a single run."""
         if self.runs == 1:
             return np.full(len(self.rounds), np.nan)
-        sem: FloatArray = self.regret.std(axis=1, ddof=1) / math.sqrt(self.runs)
-        return sem
+        return np.asarray(self.regret.std(axis=1, ddof=1) / math.sqrt(self.runs))
 
     @property
     def return_mean(self) -> FloatArray:
         """Mean reward per round, up to each checkpoint."""
-        mean: FloatArray = self.reward.mean(axis=1) / self.rounds
-        return mean
+        return np.asarray(self.reward.mean(axis=1) / self.rounds)
 
     @property
     def lane_rounds_per_second(self) -> float:
@@ -149,17 +146,15 @@ def simulate(
 
 def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
     """Raise `ValueError` unless there is something to simulate."""
-    for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
-        if value < 1:
-            raise ParameterError(f"{name} = {value!r}: must be at least 1")
+    for name, value in (("runs", runs), ("checkpoints", checkpoints)):
+        whole_number(name, value, least=1)
     if runs * checkpoints > _MOST_RESULTS:
         raise ParameterError(
             f"runs = {runs!r}, checkpoints = {checkpoints!r}: their product must be at most {_MOST_RESULTS:,}, for as "
             "many results are kept"
         )
     check_horizon(horizon)
-    if seed < 0:
-        raise ParameterError(f"seed = {seed!r}: must be at least 0")
+    whole_number("seed", seed, least=0)
 
 
 def work_description(

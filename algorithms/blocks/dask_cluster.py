@@ -15,7 +15,7 @@ from typing import Any
 from accountant.provenance import IMPORTED_AS
 from algorithms.blocks.executor import Workers, WorkersDied
 from algorithms.blocks.identity import environment
-from mechanisms.parameters import DPWitnessError, ParameterError
+from mechanisms.parameters import DPWitnessError, whole_number
 
 _AHEAD = 2  # tasks a thread of a worker that are in hand at once
 _LOOK = 50  # after so many tasks it is asked how many workers there are by now
@@ -52,8 +52,7 @@ class DaskCluster:
     workers: int = 1
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise ParameterError(f"workers = {self.workers!r}: must be at least 1")
+        whole_number("workers", self.workers, least=1)
         if find_spec("distributed") is None:
             raise ClusterError("workers = 'dask': needs Dask, pip install 'dpwitness[dask]'")
 

@@ -17,7 +17,7 @@ from multiprocessing import connection
 from typing import Any
 
 from algorithms.blocks.executor import Serial, Workers, WorkersDied
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import whole_number
 
 # Tasks a worker that are in hand at once: no worker waits for the next, and results do not pile up.
 _AHEAD = 2
@@ -47,8 +47,7 @@ class Processes:
     workers: int
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise ParameterError(f"workers = {self.workers!r}: must be at least 1")
+        whole_number("workers", self.workers, least=1)
 
     @property
     def parallel_tasks(self) -> int:

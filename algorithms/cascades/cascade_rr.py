@@ -219,8 +219,7 @@ class _ResponseEstimates(RankedItems):
         """Return the indices of items with these sums, or the mixture's bounds where they are less."""
         start = np.minimum(np.maximum(index, 0.0), 1.0)
         upper = self.mixture.upper(start, sums[:, _SAID], sums[:, _ABOVE], sums[:, _PLACED:])
-        lowered: FloatArray = np.where(upper < start, upper, index)
-        return lowered
+        return np.asarray(np.where(upper < start, upper, index))
 
     @property
     def clicks(self) -> FloatArray:

@@ -17,6 +17,7 @@ from algorithms.learner import (
     check_epsilon,
     check_horizon,
     needs_horizon,
+    takes_delta,
     takes_horizon,
 )
 from algorithms.problems import LinearBandit, LinearContexts, Parameter, ProblemError, Value, parse_settings
@@ -98,7 +99,7 @@ class CatalogueEntry(Generic[_ProblemType, LearnerType]):
     @property
     def takes_delta(self) -> bool:
         """True if the learner is built with a delta."""
-        return "delta" in inspect.signature(self.make).parameters
+        return takes_delta(self.make)
 
     @property
     def claim(self) -> ClaimForm:

@@ -200,8 +200,7 @@ class PrivateHybridSums:
                 self._nodes[lower][here] = 0.0
             for done in self._open[: depth + 1]:
                 done.clear(here)
-        running: FloatArray = self._complete + self._nodes.sum(axis=0)
-        return running
+        return np.asarray(self._complete + self._nodes.sum(axis=0))
 
     def _complete_segments(self, complete: npt.NDArray[np.bool_]) -> None:
         if complete.any():

@@ -20,5 +20,4 @@ def epoch_pulls(epoch: FloatArray, arms: FloatArray, *, epsilon: float, horizon:
     counted = arms * epoch**2 * horizon
     sampling = 32.0 * np.log(8.0 * counted) / gap**2
     privacy = 8.0 * np.log(4.0 * counted) / (epsilon * gap)
-    result: FloatArray = np.maximum(sampling, privacy) + 1.0
-    return result
+    return np.asarray(np.maximum(sampling, privacy) + 1.0)

@@ -44,8 +44,7 @@ _CLOSE = 1e-9
 
 def _mixture_grid(horizon: int) -> FloatArray:
     """Return the values of s: from 4 down by factors of sqrt(2), to the best one for this number of displays."""
-    grid: FloatArray = _LARGEST * 2.0 ** (-np.arange(math.ceil(math.log2(horizon)) + 4) / 2.0)
-    return grid
+    return np.asarray(_LARGEST * 2.0 ** (-np.arange(math.ceil(math.log2(horizon)) + 4) / 2.0))
 
 
 @dataclass(frozen=True)
@@ -153,8 +152,7 @@ class ResponseMixture:
     def _top(self) -> FloatArray:
         """Return the values at 1 of the lines of the topmost cell, shape (s, K)."""
         lines, size = self.lines[-1], self.grid.size
-        top: FloatArray = (lines[:, :size] + (1.0 - self.knots[-2]) * lines[:, size:]).T.copy()
-        return top
+        return np.asarray((lines[:, :size] + (1.0 - self.knots[-2]) * lines[:, size:]).T.copy())
 
 
 def _log_sum(lines: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -56,11 +56,10 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm, View
-from algorithms.estimates.doubling_batches import released_counts
+from algorithms.estimates.doubling_batches import BatchSizes, GrowingBatches, released_counts
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB, regress
 from mechanisms import Gaussian, RegressionMoments
-from mechanisms.arrays import FloatArray
 
 
 class BatchedLinUCB(ContextualLearner):
@@ -88,12 +87,19 @@ class BatchedLinUCB(ContextualLearner):
         super().__init__(gate, domain, mechanism, horizon, norm)
         operator, _ = self._noise_bounds(1)
         self.first = max(1, math.ceil(operator))  # before, the noise has more to say than the data
-        self.releases = 0
-        self.released = 0  # rounds in them
-        self._filled, self._next = 0, self.first
-        self._sums = gate.sums(self.feedback_domain.shape[0])
-        self._total: FloatArray = np.zeros((gate.lanes, self.feedback_domain.shape[0]))
-        self.policy = self._policy(0.0, 0.0)
+        sizes = BatchSizes(self.first, self.growth)
+        self.batches = GrowingBatches(gate, domain.shape[0], mechanism, sizes)
+        self.renew()
+
+    @property
+    def releases(self) -> int:
+        """j, at which all coordinates are: a batch is of all of its rounds' moments."""
+        return int(self.batches.releases[0, 0])
+
+    @property
+    def released(self) -> int:
+        """The rounds in the releases."""
+        return int(self.batches.size[0, 0])
 
     @property
     def most_releases(self) -> int:
@@ -114,34 +120,14 @@ class BatchedLinUCB(ContextualLearner):
         return deviation * (math.sqrt(2.0 * d) + far), deviation * (math.sqrt(d) + far)
 
     def learn(self, feedback: Private) -> None:
-        """Add the moments to the open batch, and release it if it is full."""
-        self._sums.add(feedback, at=self._places(), release=self.mechanism)
-        self._filled += 1
-        if self._filled >= self._next:  # beyond it, where it was interrupted (Ctrl-C) before its release
-            self._release()
-
-    def _release(self) -> None:
-        """Release the batch, and make the next policy of all that was released."""
-        everywhere = np.ones(self._total.shape, dtype=np.bool_)
-        try:
-            self._total = self._total + self._released()
-            self.releases += 1
-            self.released += self._filled
-            self.policy = self._policy(*self._noise_bounds(self.releases))
-            self._next = max(1, math.ceil(self.growth * self.released))
-        finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
-            self._filled = 0
-            self._sums.clear(everywhere)
-
-    def _released(self) -> FloatArray:
-        if self.mechanism is None:
-            return self.gate.declassify(self._sums, f"{type(self).__name__} is not private")
-        return self.gate.release(self.mechanism, self._sums)
+        """Add the moments to the open batch; if it is full, make the next policy of all that was released."""
+        if self.batches.add(self._places(), feedback) is not None:
+            self.renew()
 
     def _policy(self, operator: float, vector: float) -> LinearUCB:
         """Return the policy at the noise bounds of the releases so far."""
         d, least = self.feedback_domain.features, max(1.0, operator)
-        matrix, total = self.feedback_domain.parts(self._total)
+        matrix, total = self.feedback_domain.parts(self.batches.total)
         estimate, inverse, volume = regress(matrix + (operator + least) * np.eye(d), total, least)
         grown = np.minimum(volume, d * math.log1p(self.released / (d * least)))
         level = 2.0 * math.log(self.most_releases * self.horizon)

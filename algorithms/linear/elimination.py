@@ -249,8 +249,7 @@ class Elimination(abc.ABC, Generic[PhaseType]):
         candidates = self.actions[self.active]
         variance = self.sigma**2 * np.einsum("ij,ij->i", candidates, candidates) / self._averaged(phase)
         variance += ((candidates @ root) ** 2).sum(axis=1)
-        width: FloatArray = np.sqrt(2.0 * self.exponent * variance)
-        return width
+        return np.asarray(np.sqrt(2.0 * self.exponent * variance))
 
     def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the support's vectors, their weights om, and R with R Rᵀ = V⁺."""
@@ -378,8 +377,7 @@ def _commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
 
 def keeps(values: FloatArray, widths: FloatArray) -> npt.NDArray[np.bool_]:
     """Keep a iff <theta~, a> + W_a >= max_b (<theta~, b> - W_b); shape (..., active)."""
-    kept: npt.NDArray[np.bool_] = values + widths >= np.max(values - widths, axis=-1, keepdims=True)
-    return kept
+    return np.asarray(values + widths >= np.max(values - widths, axis=-1, keepdims=True))
 
 
 def inverse_root(points: FloatArray, weights: FloatArray | IntArray) -> FloatArray:
@@ -389,5 +387,4 @@ def inverse_root(points: FloatArray, weights: FloatArray | IntArray) -> FloatArr
     """
     _, values, axes = np.linalg.svd(np.sqrt(weights)[:, np.newaxis] * points, full_matrices=False)
     inside = values > _TOLERANCE * values[0]
-    root: FloatArray = axes[inside].T / values[inside]
-    return root
+    return np.asarray(axes[inside].T / values[inside])

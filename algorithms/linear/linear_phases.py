@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from accountant import Gate, Private, PrivateSums, Simulation, add_to_all, check
 from algorithms.learner import check_count, check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import DPWitnessError, ParameterError
+from mechanisms.parameters import DPWitnessError, ParameterError, open_unit
 
 PAPER = "distributed linear bandits paper, "
 """The beginning of sources: Li, Zhou & Ji 2022."""
@@ -86,6 +86,13 @@ class Phase:
             for name in ("support", "counts", "bounds")
         )
 
+    def cut(self, rounds: int) -> Self:
+        """Return the first plays of the phase, as one without reports."""
+        played = np.diff(np.minimum(np.cumsum(self.counts), rounds), prepend=0)
+        kept = played > 0
+        bounds = self.bounds[kept]
+        return replace(self, support=self.support[kept], counts=played[kept], clients=0, bounds=bounds)
+
     @property
     def calibration(self) -> Sensitivity:
         """Sensitivity of a sum to one report in [-1, 1]^s, for which noise is calibrated."""
@@ -116,14 +123,6 @@ class Phase:
 
 
 PhaseType = TypeVar("PhaseType", bound=Phase)
-
-
-def cut(phase: PhaseType, rounds: int) -> PhaseType:
-    """Return the first plays of a phase, as a phase without reports."""
-    played = np.diff(np.minimum(np.cumsum(phase.counts), rounds), prepend=0)
-    kept = played > 0
-    bounds = phase.bounds[kept]
-    return replace(phase, support=phase.support[kept], counts=played[kept], clients=0, bounds=bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +225,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         check_horizon(self.horizon)
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, float) or not 0.0 < self.alpha < 1.0:
-            raise ParameterError(f"alpha = {self.alpha!r}: must be a number in (0, 1)")
+        open_unit("alpha", self.alpha)
         if self.fixed_clients is not None:
             check_count("fixed_clients", self.fixed_clients)
 
@@ -345,8 +343,7 @@ class CentralMean:
 
     def release(self) -> FloatArray:
         """Return (sum + N(0, σ² I)) / n."""
-        mean: FloatArray = self._gate.release(self._mechanism, self._sums)[0] / self._phase.reports
-        return mean
+        return np.asarray(self._gate.release(self._mechanism, self._sums)[0] / self._phase.reports)
 
 
 class RawMean(CentralMean):

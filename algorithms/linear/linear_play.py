@@ -14,7 +14,7 @@ import numpy.typing as npt
 from accountant import Gate, Simulation
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Tell, run_blocks
 from algorithms.linear.dp_pe import StandardElimination
-from algorithms.linear.linear_phases import Phase, cut
+from algorithms.linear.linear_phases import Phase
 from algorithms.linear.phased_elimination import PhasedElimination
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.own_draws import checked_averages
@@ -141,7 +141,7 @@ def _phases(learner: LinearLearner, rounds: int | None) -> Iterator[Phase]:
     while played != rounds and (phase := learner.act()) is not None:
         played += phase.rounds
         if rounds is not None and played > rounds:
-            yield cut(phase, phase.rounds - (played - rounds))
+            yield phase.cut(phase.rounds - (played - rounds))
             return
         yield phase
 

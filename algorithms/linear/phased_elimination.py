@@ -139,8 +139,7 @@ class PhasedElimination(Elimination[Phase]):
         if self.reward_bound is not None:
             return np.full(counts.shape, self.reward_bound)
         many = 2.0 * counts.size * max(clients, 1) * max(self.schedule.phases, 1) * self.schedule.horizon
-        bounds: FloatArray = 1.0 + np.sqrt(2.0 * (self.sigma**2 + 1.0 / counts) * math.log(many))
-        return bounds
+        return np.asarray(1.0 + np.sqrt(2.0 * (self.sigma**2 + 1.0 / counts) * math.log(many)))
 
     def observe(self, report: Private, *, phase: Phase | None = None) -> None:
         """Take one new client's report, in `Phase.domain`; the last one of a phase ends it.

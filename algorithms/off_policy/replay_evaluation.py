@@ -43,7 +43,7 @@ from algorithms.off_policy.logged_bandit import LoggedBandit
 from algorithms.problems import ProblemError
 from algorithms.simulate import check_counts, checkpoint_rounds
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, open_unit, whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +117,8 @@ def evaluate(
         If a number is out of range, or the log is too short for a round in each run.
     """
     check_counts(horizon, runs, checkpoints, seed)
-    if delay < 0 or not 0.0 < error < 1.0:
-        raise ParameterError(
-            f"delay = {delay!r}, error = {error!r}: must be at least 0, and above 0 and below 1"
-        )
+    whole_number("delay", delay, least=0)
+    open_unit("error", error)
     if expected_rounds(log, runs) < 1:
         raise ParameterError(
             f"runs = {runs!r}: {log.events} events and a least propensity of {log.least_propensity:g} are not expected "

@@ -72,8 +72,7 @@ def least_among(index: FloatArray, available: BoolArray | None) -> IntArray:
     if available is None:
         return np.asarray(index.argmin(axis=1)[:, np.newaxis], dtype=np.int64)
     there = np.flatnonzero(available)
-    best: IntArray = there[index[:, there].argmin(axis=1)][:, np.newaxis]
-    return best
+    return np.asarray(there[index[:, there].argmin(axis=1)][:, np.newaxis])
 
 
 def _check_iterable(available: Iterable[int]) -> Iterable[int]:

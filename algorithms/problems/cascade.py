@@ -56,8 +56,7 @@ class Cascade(BernoulliProblem):
         """Return the click vectors of given users on given lists: ``(..., lanes, items)`` to positions."""
         attracted = gather(records, super_arm) == 1.0
         first = attracted.argmax(axis=-1)[..., np.newaxis]
-        clicks: FloatArray = (attracted & (np.arange(self.structure.positions) == first)).astype(np.float64)
-        return clicks
+        return np.asarray((attracted & (np.arange(self.structure.positions) == first)).astype(np.float64))
 
     def draw_feedback(self, super_arm: IntArray, randomness: Randomness) -> FloatArray:
         """Draw the click vectors ``(lanes, positions)`` from one uniform number a lane.

@@ -84,8 +84,7 @@ class MaximumCoverage(Structure):
     def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return ``sum_v (1 - prod_{u in S} (1 - p_uv))``."""
         edges = super_arm.reshape(-1, self.chosen, self.right)
-        reached: FloatArray = (1.0 - (1.0 - means[edges]).prod(axis=1)).sum(axis=1)
-        return reached
+        return np.asarray((1.0 - (1.0 - means[edges]).prod(axis=1)).sum(axis=1))
 
     def optimum(self, means: FloatArray) -> float:
         """Return the best reward over all sets of left nodes, by enumeration.

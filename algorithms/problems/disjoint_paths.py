@@ -44,8 +44,7 @@ class DisjointPaths(Structure):
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the arms of the path of largest weight."""
         whole = checked_weights(weights, self.arms).reshape(-1, self.paths, self.length).sum(axis=2)
-        path: IntArray = whole.argmax(axis=1)[:, np.newaxis] * self.length + np.arange(self.length)
-        return path
+        return np.asarray(whole.argmax(axis=1)[:, np.newaxis] * self.length + np.arange(self.length))
 
     def super_arms(self) -> Iterator[tuple[int, ...]]:
         """Yield every path."""

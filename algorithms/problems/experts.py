@@ -47,5 +47,4 @@ class Experts(Structure):
 
     def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return the mean of each ranking's first expert."""
-        first: FloatArray = np.asarray(means, dtype=np.float64)[super_arm[:, 0]]
-        return first
+        return np.asarray(np.asarray(means, dtype=np.float64)[super_arm[:, 0]])

@@ -58,8 +58,7 @@ class GraphicMatroid(Matroid):
         lower = np.minimum(tail, head)[:, np.newaxis]
         higher = np.maximum(tail, head)[:, np.newaxis]
         np.copyto(state, lower, where=state == higher)
-        added: BoolArray = tail != head
-        return added
+        return np.asarray(tail != head)
 
     @cached_property
     def _ends(self) -> IntArray:

@@ -99,14 +99,12 @@ class LinearBandit:
     @cached_property
     def means(self) -> FloatArray:
         """<theta*, x> for every action, shape (k,)."""
-        means: FloatArray = self.actions @ self.theta
-        return means
+        return np.asarray(self.actions @ self.theta)
 
     @cached_property
     def gaps(self) -> FloatArray:
         """Regret of one play of each action, shape (k,)."""
-        gaps: FloatArray = self.means.max() - self.means
-        return gaps
+        return np.asarray(self.means.max() - self.means)
 
     def draw_averages(
         self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
@@ -122,7 +120,5 @@ class LinearBandit:
         means = self.means[support] + xi @ self.actions[support].T
         if self.rewards == "signs":
             chance = np.clip(0.5 * (1.0 + means), 0.0, 1.0)
-            signs: FloatArray = 2.0 * rng.binomial(counts, chance) / counts - 1.0
-            return signs
-        averages: FloatArray = means + rng.standard_normal(means.shape) / np.sqrt(counts)
-        return averages
+            return np.asarray(2.0 * rng.binomial(counts, chance) / counts - 1.0)
+        return np.asarray(means + rng.standard_normal(means.shape) / np.sqrt(counts))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.problems.problem_errors import ProblemError, real_array
+from algorithms.problems.problem_errors import ProblemError, checked_count, real_array
 from mechanisms import Randomness
 from mechanisms.arrays import FloatArray
 
@@ -38,8 +38,7 @@ class LinearContexts:
         checked = real_array("parameter", self.parameter)
         if checked.ndim != 1 or not checked.size or not np.linalg.norm(checked) <= 1.0 + 1e-12:
             raise ProblemError(f"parameter = {self.parameter!r}: must be a vector of norm at most 1")
-        if isinstance(self.actions, bool) or not isinstance(self.actions, int) or self.actions < 1:
-            raise ProblemError(f"actions = {self.actions!r}: must be a whole number of at least 1")
+        object.__setattr__(self, "actions", checked_count("actions", self.actions))
         checked.flags.writeable = False
         object.__setattr__(self, "parameter", checked)
 
@@ -70,5 +69,4 @@ class LinearContexts:
     def regrets(self, contexts: FloatArray) -> FloatArray:
         """Return how much less than the best each action offered earns in expectation, (lanes, actions)."""
         means = self.means(contexts)
-        regrets: FloatArray = means.max(axis=1, keepdims=True) - means
-        return regrets
+        return np.asarray(means.max(axis=1, keepdims=True) - means)

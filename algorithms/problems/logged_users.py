@@ -62,8 +62,7 @@ class LoggedUsers(SemiBandit):
 
     def draw_records(self, randomness: Randomness, lanes: int) -> FloatArray:
         """Draw a user for each lane: the outcomes of all base arms, ``(lanes, arms)``."""
-        drawn: FloatArray = self.outcomes[randomness.integers(0, len(self.outcomes), (lanes,))]
-        return drawn
+        return np.asarray(self.outcomes[randomness.integers(0, len(self.outcomes), (lanes,))])
 
     def draw_feedback(self, super_arm: IntArray, randomness: Randomness) -> FloatArray:
         """Draw a user for each lane: the outcomes of the base arms played, ``(lanes, size)``; 0 at padding."""

@@ -144,8 +144,7 @@ class Matroid(Structure, ABC):
         mask = np.zeros(order.shape[0], dtype=np.int64)
         for elements in order.T:
             mask = self._extension.take(mask * self.arms + elements)
-        taken: BoolArray = (mask[:, np.newaxis] >> np.arange(self.arms)) & 1 == 1
-        return taken
+        return np.asarray((mask[:, np.newaxis] >> np.arange(self.arms)) & 1 == 1)
 
     @cached_property
     def _extension(self) -> IntArray:

@@ -80,8 +80,7 @@ def open_bandit_rates(position: int | None = None) -> FloatArray:
     """
     displays, clicks = open_bandit_counts()
     shown = slice(None) if position is None else slice(position - 1, position)
-    rates: FloatArray = clicks[:, shown].sum(axis=1) / displays[:, shown].sum(axis=1)
-    return rates
+    return np.asarray(clicks[:, shown].sum(axis=1) / displays[:, shown].sum(axis=1))
 
 
 def open_bandit(items: int = _ITEMS, size: int = _POSITIONS, position: int | None = None) -> SemiBandit:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.learner import check_count
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import DPWitnessError, ParameterError, whole_number
 
@@ -35,15 +36,15 @@ def checked_size(name: str, value: int, limit: int, of: str) -> int:
 
 
 def checked_count(name: str, value: int) -> int:
-    """Return a count of at least 1 as an int; whole numbers of NumPy are counts, too.
+    """Return a count of at least 1 as an int, as `algorithms.learner.check_count`: in the words of a problem's rules.
 
     Raises
     ------
     ProblemError
-        If it is no whole number, or below 1.
+        If it is no whole number from 1 to 2^63 - 1.
     """
     try:
-        return whole_number(name, value, least=1)
+        return check_count(name, value)
     except ParameterError as error:
         raise ProblemError(str(error)) from None
 

@@ -59,8 +59,7 @@ class SharedOutcomes(SemiBandit):
         """Draw one outcome for each group, and give it to all its arms."""
         means = self._means_of_groups
         drawn = (randomness.random((lanes, len(means))) < means).astype(np.float64)
-        records: FloatArray = drawn[:, self._groups]
-        return records
+        return np.asarray(drawn[:, self._groups])
 
     def draw_feedback(self, super_arm: IntArray, randomness: Randomness) -> FloatArray:
         """Draw the outcomes of the arms played, ``(lanes, size)``; 0 at padding."""

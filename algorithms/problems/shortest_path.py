@@ -130,8 +130,7 @@ class ShortestPath(Structure):
 
     def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return minus the expected total delay, ``sum_{e in S} (mu_e - 1)``."""
-        reward: FloatArray = lookup(means - 1.0, super_arm).sum(axis=1)
-        return reward
+        return np.asarray(lookup(means - 1.0, super_arm).sum(axis=1))
 
     def super_arms(self) -> Iterator[tuple[int, ...]]:
         """Yield the edges of every path, in the order walked."""

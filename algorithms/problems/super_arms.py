@@ -72,8 +72,7 @@ class Structure:
 
     def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return ``sum_{i in S} mu_i`` for each row S of `super_arm`; padding counts 0."""
-        reward: FloatArray = lookup(means, super_arm).sum(axis=1)
-        return reward
+        return np.asarray(lookup(means, super_arm).sum(axis=1))
 
     def optimum(self: SuperArms, means: FloatArray) -> float:
         """Return the reward of the oracle's answer to the means."""

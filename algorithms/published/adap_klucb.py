@@ -14,8 +14,6 @@ j - i + 1 values by j - i; Section 4 has the right count.)
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -28,7 +26,7 @@ from algorithms.problems import Arms
 from algorithms.semi_bandits.batch_learner import HeldBatchLearner
 from mechanisms import Interval, Laplace, Mechanism
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import positive
 
 _NEWTON_STEPS = 12
 
@@ -87,10 +85,8 @@ class AdaPKLUCB(HeldBatchLearner):
 
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, alpha: float = 3.1) -> None:
         super().__init__(structure, gate)
-        if not 0 < alpha < math.inf:
-            raise ParameterError(f"alpha = {alpha!r}: must be a finite number above 0")
         self.mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
-        self.alpha = alpha
+        self.alpha = positive("alpha", alpha)
         self.batches = _DoublingEpisodes(gate, structure.arms, self.mechanism)
 
     def confidence(self) -> Confidence:

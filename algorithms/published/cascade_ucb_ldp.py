@@ -10,6 +10,7 @@ mechanism has the smaller noise, so the accountant charges for its true privacy 
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import ClassVar
 
@@ -84,7 +85,28 @@ class CascadeUCBLDPLaplace(_PrintedCascade):
         return math.sqrt(1.5 * math.log(t)) + self.scale * math.sqrt(24 * math.log(t))
 
 
-class CascadeUCBLDPGaussian(_PrintedCascade):
+class _Approximate(_PrintedCascade):
+    """The same with a delta."""
+
+    def __init__(
+        self,
+        structure: RankedLists,
+        gate: Gate,
+        *,
+        epsilon: float,
+        delta: float,
+        noise_multiplier: float = 1.0,
+    ) -> None:
+        self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
+        multiplier = positive("noise_multiplier", noise_multiplier)
+        super().__init__(structure, gate, self._noise(Box(0, 1, self.size_of(structure)), multiplier))
+
+    @abc.abstractmethod
+    def _noise(self, outcomes: Box, multiplier: float) -> Laplace | Gaussian:
+        """Return the noise on outcomes, times a multiplier."""
+
+
+class CascadeUCBLDPGaussian(_Approximate):
     """Algorithm 3: every examined position is sent with noise ``N(0, sigma^2)``.
 
     ``sigma = sqrt(2 K ln(1.25 / delta)) / epsilon`` (Lemma 3, the classical Gaussian mechanism at L2 distance
@@ -102,26 +124,16 @@ class CascadeUCBLDPGaussian(_PrintedCascade):
     summary = "cascading bandits with Gaussian noise per examined position, as printed"
     claim = ClaimForm.for_reports("local", "cascading bandits paper, Algorithm 3, Theorem 5")
 
-    def __init__(
-        self,
-        structure: RankedLists,
-        gate: Gate,
-        *,
-        epsilon: float,
-        delta: float,
-        noise_multiplier: float = 1.0,
-    ) -> None:
-        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
-        printed = Gaussian.classical(check_epsilon(epsilon), check_delta(delta), sensitivity=outcomes)
+    def _noise(self, outcomes: Box, multiplier: float) -> Gaussian:
+        printed = Gaussian.classical(self.epsilon, self.delta, sensitivity=outcomes.sensitivity)
         self.sigma = printed.sigma
-        noise = self.sigma * positive("noise_multiplier", noise_multiplier)
-        super().__init__(structure, gate, Gaussian(sigma=noise, sensitivity=outcomes, delta=printed.delta))
+        return Gaussian(sigma=self.sigma * multiplier, sensitivity=outcomes.sensitivity, delta=printed.delta)
 
     def _width(self, t: int) -> float:
         return math.sqrt(1.5 * math.log(t)) + self.sigma * math.sqrt(2 * math.log(2 * t**3))
 
 
-class CascadeUCBLDPComposition(_PrintedCascade):
+class CascadeUCBLDPComposition(_Approximate):
     """The variant of Theorem 8: Algorithm 2 with a composition theorem over the K positions.
 
     Noise ``Lap(sqrt(4 K ln(e + epsilon / delta)) / epsilon)`` (Kairouz, Oh & Viswanath 2015, Corollary 4.1, for
@@ -140,20 +152,10 @@ class CascadeUCBLDPComposition(_PrintedCascade):
     summary = "cascading bandits with Laplace noise composed over the positions, as printed"
     claim = ClaimForm.for_reports("local", "cascading bandits paper, Theorems 7 and 8")
 
-    def __init__(
-        self,
-        structure: RankedLists,
-        gate: Gate,
-        *,
-        epsilon: float,
-        delta: float,
-        noise_multiplier: float = 1.0,
-    ) -> None:
-        self.epsilon = check_epsilon(epsilon)
-        self.composed = self.size_of(structure) * math.log(math.e + self.epsilon / check_delta(delta))
-        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
-        noise = math.sqrt(4 * self.composed) / self.epsilon * positive("noise_multiplier", noise_multiplier)
-        super().__init__(structure, gate, Laplace(scale=noise, sensitivity=outcomes))
+    def _noise(self, outcomes: Box, multiplier: float) -> Laplace:
+        self.composed = outcomes.size * math.log(math.e + self.epsilon / self.delta)
+        noise = math.sqrt(4 * self.composed) / self.epsilon * multiplier
+        return Laplace(scale=noise, sensitivity=outcomes.sensitivity)
 
     def _width(self, t: int) -> float:
         log_term = math.log(t)

@@ -8,7 +8,7 @@ import numpy as np
 
 from algorithms.linear.elimination import Elimination, design_counts, inverse_root
 from algorithms.linear.g_optimal import g_optimal_design
-from algorithms.linear.linear_phases import Phase, PhaseType, cut
+from algorithms.linear.linear_phases import Phase, PhaseType
 from mechanisms.arrays import FloatArray
 
 
@@ -30,7 +30,7 @@ class ExploresToTheEnd(Elimination[PhaseType]):
         support, number = self.active[design.support], self._number
         counts = design_counts(self.length(number), design.weights)
         phase = self._planned(number, support, counts, self._clients(number, counts))
-        return phase if phase.rounds <= left else cut(phase, left)
+        return phase if phase.rounds <= left else phase.cut(left)
 
     def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
         """Return the printed estimates: V_l = Σ T x xᵀ, theta~ = V_l⁻¹ Σ T x y~(x)."""

@@ -46,7 +46,7 @@ from algorithms.theory.confidence_theorem import phase as phase_number
 from algorithms.theory.level_free_regret import ReleaseCounts
 from algorithms.theory.regret_bound import Delta, Instance, L, R_max, RegretBound, T, b, epsilon
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, open_unit
 
 ERROR = 0.05
 """The error of the registered bound: the learner's default."""
@@ -132,8 +132,7 @@ def most_plays(arms: int, *, epsilon: float, tolerance: float, error: float = ER
         If epsilon is out of range, or the tolerance not above 0.
     """
     scale = 1 / check_epsilon(epsilon)
-    if not 0 < tolerance < 1:
-        raise ParameterError(f"tolerance = {tolerance!r}: must be above 0 and below 1")
+    open_unit("tolerance", tolerance)
     if arms == 1:
         return 0.0
     phases, levels = _phases(arms, scale, error)

@@ -18,13 +18,17 @@ is, as ``(1 + phi / j) phi / (j + 1) >= phi / j``. If ``n_i <= n_j``, then ``B(n
 n_j values are of n_j completed rounds. Else ``s_i <= s_j``, and ``B(n_i) <= s_i n_i + 1 <= s_j tau + 1``. QED
 
 **Lemma 2** (rounds below). For an arm k of mean w, and z > 0, the expected number of rounds until T with ``U_k < w -
-z`` is at most ``W(z) = int_0^T min(1, sum_j e^(-v_j(t) - C_j(z))) dt``, over the counts up to T, whatever is played.
+z`` is at most ``W(z)``, the lesser of ``int_0^T min(1, sum_j e^(-v_j(t) - C_j(z))) dt`` and ``sum_j (n_(j+1) + 1) mu_j
+e^-C_j(z)``, over the counts up to T, whatever is played; ``mu_j = 1 + int_0^v_j H'(v) e^(H(v) - v) dv = t^c + (t^(1 +
+c) - 1) / (4 pi (1 + c))``, ``t = 1 + 4 pi v_j``.
 
 *Proof.* At release j let ``G = I(w - z)`` and ``F = I(w)``. Where ``U_k < w - z`` that mean does not qualify, so ``y <
 n_j (w - z)`` and ``tau < n_j e^H(G)``; by Lemma 1 the round is at most ``(1 + s_j) tau + 1 < n_(j+1) e^H(G) + 1``. So
 if there are more than t such rounds, then ``y < n_j (w - z)`` and ``G >= v_j(t)`` at some release j. ``F - G`` falls in
 y, as slopes are the maximising s, which is larger for the larger mean; so it is ``C_j(z)`` at least where ``y <= n_j (w
-- z)``. As ``P(F >= x) <= e^-x``, this has probability ``e^(-v_j(t) - C_j(z))`` at most. QED
+- z)``. As ``P(F >= x) <= e^-x``, this has probability ``e^(-v_j(t) - C_j(z))`` at most. As tau is at most T, release j
+has at most ``(n_(j+1) + 1) min(e^H(G), T / n_j)`` of them; over ``y < n_j (w - z)``, where ``G >= v`` has probability
+``e^(-v - C_j(z))`` at most, the mean of the minimum is ``mu_j e^-C_j(z)`` at most. QED
 
 So where ``g_t`` are the gaps of rounds, those in ``[D, D']`` of rounds with ``U_k < w - theta g_t`` sum to ``V(D, D') =
 D W(theta D) + int_D^D' W(theta u) du`` at most in expectation.
@@ -289,9 +293,14 @@ class ReleaseCounts:
         return z, np.asarray(some)
 
     def rounds_below(self, distance: FloatArray) -> FloatArray:
-        """Return ``W(z / G)``, or hardly more: of the next smaller one of a thousand distances, T below 1 / T."""
-        z, rounds = self._below
-        return np.concatenate([[self.horizon], rounds])[np.searchsorted(z, distance, side="right")]
+        """Return ``W(z / G)``, or hardly more: the lesser of both bounds.
+
+        The integral is that of the next smaller one of a thousand distances, T below 1 / T.
+        """
+        (z, rounds), t, c = self._below, 1 + 4 * math.pi * self.levels, self.share
+        each = (self.later + 1) * (t**c + (t ** (1 + c) - 1) / (4 * math.pi * (1 + c)))
+        known = np.concatenate([[self.horizon], rounds])[np.searchsorted(z, distance, side="right")]
+        return np.asarray(np.minimum(known, np.exp(-self.exponent(distance[:, np.newaxis])) @ each))
 
     def above(self, u: FloatArray) -> FloatArray:
         """Return ``a_j(u)``, shape (values of u, counts)."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from accountant.gates.random_streams import RandomStream, stream_generator
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, Value, build_problem
-from algorithms.simulate import Trace, checkpoint_rounds
-from mechanisms.parameters import ParameterError
+from algorithms.simulate import Trace, check_counts, checkpoint_rounds
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import AnyProblem
@@ -61,9 +60,7 @@ def simulate_plain_bandit(
             f"{subject.name}: regret is simulated of bandits that play every round against random rewards, without "
             "stopping by themselves, adversary or private context"
         )
-    for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
-        if value < 1:
-            raise ParameterError(f"{name} = {value!r}: must be at least 1")
+    check_counts(horizon, runs, checkpoints, seed)
     if problem is None or problem == "top-k":
         played, name = build_problem("top-k", {"arms": bandit.arms, "size": 1, **settings}), "top-k"
     elif isinstance(problem, str):

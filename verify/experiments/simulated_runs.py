@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from accountant.files.json_object import FromJson
+from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.files.whole_file import whole_file
 from algorithms.simulate import Trace
 from mechanisms.arrays import FloatArray
@@ -50,8 +49,7 @@ class SimulatedRuns(FromJson):
     @property
     def final(self) -> FloatArray:
         """The regret of every run after its last round."""
-        last: FloatArray = self.trace.regret[-1]
-        return last
+        return np.asarray(self.trace.regret[-1])
 
     def save(self, path: Path) -> None:
         """Write a file of JSON, from which `load` has it back; an interruption leaves none."""
@@ -80,23 +78,20 @@ class SimulatedRuns(FromJson):
         SubjectError
             If it has another form.
         """
-        told: dict[str, Any] = data if isinstance(data, dict) else {}
-        numbers: list[Any] = [told.get("seconds"), told.get("stored")]
-        rounds: Any = told.get("rounds")
-        good = (
-            told.keys() == {*_WORDS, "rounds", "regret", "reward", "seconds", "stored", "further"}
-            and all(type(told[name]) is str for name in _WORDS)
-            and all(map(is_real, numbers))
-            and are_rounds(rounds)
-            and isinstance(told["further"], dict)
-            and all(is_known(name, value) for name, value in told["further"].items())
-        )
-        if good:
-            regret, reward = _table(told["regret"], len(rounds)), _table(told["reward"], len(rounds))
-            if regret is not None and reward is not None and regret.shape == reward.shape:
-                trace = Trace(np.array(rounds, dtype=np.int64), regret, reward, *map(float, numbers))
-                return cls(trace, **{name: told[name] for name in _WORDS}, further=told["further"])
-        raise SubjectError("the process in which it ran reported no simulation")
+        try:
+            read = JsonObject(data, "the simulation")
+            words = {name: read.text(name) for name in _WORDS}
+            rounds = read_rounds(read)
+            regret, reward = (_read_table(read, name, len(rounds)) for name in ("regret", "reward"))
+            seconds, stored = (read.pop(name, int, float) for name in ("seconds", "stored"))
+            further = read.object("further", read_further)
+            read.end()
+            if regret.shape != reward.shape or not (is_real(seconds) and is_real(stored)):
+                raise JsonError("regret, reward, seconds, stored: must be as many numbers, and finite ones")
+        except JsonError:
+            raise SubjectError("the process in which it ran reported no simulation") from None
+        trace = Trace(np.array(rounds, dtype=np.int64), regret, reward, float(seconds), float(stored))
+        return cls(trace, **words, further=further)
 
 
 def is_real(value: Any) -> bool:
@@ -104,44 +99,55 @@ def is_real(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
-def are_rounds(rounds: Any) -> bool:
-    """Return True if these are checkpoints: increasing whole numbers of at least 1."""
-    return (
-        isinstance(rounds, list)
-        and bool(rounds)
+def read_rounds(read: JsonObject) -> list[int]:
+    """Take the checkpoints: increasing whole numbers of at least 1."""
+    rounds: list[int] = read.pop("rounds", list)
+    if not (
+        rounds
         and all(type(each) is int and 0 < each < 2**62 for each in rounds)
         and all(before < after for before, after in pairwise(rounds))
-    )
+    ):
+        raise JsonError("rounds must be growing whole numbers of at least 1, at least one")
+    return rounds
 
 
-def _table(rows: Any, length: int) -> FloatArray | None:
-    """Return rows of numbers as an array, (checkpoints, runs); None if they are none."""
-    good = (
-        isinstance(rows, list)
-        and len(rows) == length
-        and all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows)
-        and all(is_real(value) for row in rows for value in row)
-    )
-    table: npt.NDArray[np.float64] | None = np.array(rows, dtype=np.float64) if good else None
-    return table
-
-
-def is_known(name: str, value: Any) -> bool:
-    """Return True if this is a known entry of `SimulatedRuns.further`, of the right form."""
-    if name == "size":
-        return isinstance(value, str)
-    if name == "best_kept":
-        return is_real(value)
-    if name in ("communication", "most_communication"):
-        return isinstance(value, dict) and all(map(is_real, value.values()))
-    if name == "phases":
-        return isinstance(value, dict) and all(
-            isinstance(values, list) and all(map(is_real, values)) for values in value.values()
-        )
-    if name == "recommended":
-        return isinstance(value, list) and all(map(_are_arms, value))
-    return name == "best" and _are_arms(value)
+def _read_table(read: JsonObject, key: str, length: int) -> FloatArray:
+    """Take rows of numbers, (checkpoints, runs)."""
+    rows = read.pop(key, list)
+    if len(rows) != length or not all(
+        isinstance(row, list) and row and len(row) == len(rows[0]) and all(map(is_real, row)) for row in rows
+    ):
+        raise JsonError(f"{key} must be rows of numbers")
+    return np.array(rows, dtype=np.float64)
 
 
 def _are_arms(value: Any) -> bool:
     return isinstance(value, list) and all(type(arm) is int for arm in value)
+
+
+def _are_reals(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(is_real, value.values()))
+
+
+_FURTHER: Mapping[str, Callable[[Any], bool]] = {
+    "size": lambda value: isinstance(value, str),
+    "best_kept": is_real,
+    "communication": _are_reals,
+    "most_communication": _are_reals,
+    "phases": lambda value: (
+        isinstance(value, dict)
+        and all(isinstance(each, list) and all(map(is_real, each)) for each in value.values())
+    ),
+    "recommended": lambda value: isinstance(value, list) and all(map(_are_arms, value)),
+    "best": _are_arms,
+}
+"""The form of each entry of `SimulatedRuns.further`."""
+
+
+def read_further(read: JsonObject) -> dict[str, Any]:
+    """Take all remaining keys, which are entries of `SimulatedRuns.further`."""
+    further = read.pop_remaining()
+    for key, value in further.items():
+        if key not in _FURTHER or not _FURTHER[key](value):
+            raise JsonError(f"the simulation has a key that is unknown, or is no such thing: {key[:60]!r}")
+    return further

@@ -12,7 +12,7 @@ from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance, made_now
 from algorithms.problems import Value
 from verify.experiments.configuration import Configuration
-from verify.experiments.simulated_runs import SimulatedRuns, are_rounds, is_known, is_real
+from verify.experiments.simulated_runs import SimulatedRuns, is_real, read_further, read_rounds
 
 FORMAT = "dpwitness simulation, version 1"
 
@@ -126,9 +126,7 @@ class SimulationResult(FromJson):
             read.real_number("delta"),
             read.mapping("settings"),
         )
-        rounds = tuple(read.pop("rounds", list))
-        if not are_rounds(list(rounds)):
-            raise JsonError("rounds must be growing whole numbers of at least 1, at least one")
+        rounds = tuple(read_rounds(read))
         means, returns = tuple(read.real_numbers("regret_mean")), tuple(read.real_numbers("return_mean"))
         given = read.pop("regret_sem", list)
         if not all(each is None or is_real(each) for each in given):
@@ -142,14 +140,9 @@ class SimulationResult(FromJson):
         )  # fmt: skip
         seconds, speed = read.real_number("seconds"), read.real_number("lane_rounds_per_second")
         provenance = Provenance.from_fields(read)
-        further = read.pop_remaining()
-        for key, value in further.items():
-            if not is_known(key, value):
-                raise JsonError(
-                    f"the simulation has a key that is unknown, or is no such thing: {key[:60]!r}"
-                )
         return cls(
-            learner, problem, neighbours, asked, rounds, means, errors, returns, seconds, speed, further, provenance
+            learner, problem, neighbours, asked, rounds, means, errors, returns, seconds, speed, read_further(read),
+            provenance,
         )  # fmt: skip
 
 

@@ -32,7 +32,6 @@ from accountant import (
     Trust,
     TrustViolation,
 )
-from accountant.budget import Amount
 from accountant.compositions import composition_named
 from accountant.proofs.proof_document import DerivedReleases, NoProof, enforced_theorem
 from algorithms.claim import Claim
@@ -467,7 +466,7 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
         "runs": accounting.runs,
         "rounds": accounting.rounds,
         "theorem": pricing.theorem.name,
-        "covering": _exact(cost),
+        "covering": {name: "inf" if part is None else str(part) for name, part in cost.parts()},
     }
 
 
@@ -479,10 +478,6 @@ def _proof(accounting: Accounting, claim: Claim) -> dict[str, Any] | str:
         return accounting.derived.document(claim_as_data(claim), theorem, flows)
     except NoProof as error:
         return str(error)
-
-
-def _exact(amount: Amount) -> dict[str, str]:
-    return {name: "inf" if value is None else str(value) for name, value in amount.parts()}
 
 
 def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:

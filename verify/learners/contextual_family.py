@@ -7,7 +7,7 @@ same, as a policy may remember earlier users; and the actions of other users are
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,11 +21,11 @@ from algorithms.unit import ONE_REPORT, RecordOf
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings.finding import Statement
-from verify.learners.accounting_run import Accounting, Play
+from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.context_view import users_who_tell
 from verify.learners.contextual_data import ShownTurn, constant_users, drawn_users, growing_users, other_users
-from verify.learners.learner_family import LearnerFamily, Retold
-from verify.learners.other_records import boundary_values, groups_of_records
+from verify.learners.learner_family import LearnerFamily
+from verify.learners.other_records import groups_of_records
 from verify.learners.played_pairs import RELEASED_VIEWS, PlayedNeighbours
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.evidence import Evidence
@@ -52,29 +52,29 @@ class ContextualFamily(LearnerFamily):
     problem: LinearContexts
     claim: Claim
     rounds: int
-    _datasets: Sequence[ContextualUsers] = field(default=(), init=False)
+    _data: Sequence[ContextualUsers] = field(default=(), init=False)
     _stopped: bool = field(default=False, init=False)
 
     @property
     def record_of(self) -> RecordOf:
         """The record's name of each round, in replays, coupled runs and accounting runs but those on extreme data."""
-        return self.claim.unit.names(self.rounds)
+        return self.names(0)
 
-    def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
-        """Play growing users, the problem's law, and extreme ones."""
+    def datasets(
+        self, law: np.random.SeedSequence, others: np.random.SeedSequence
+    ) -> Sequence[ContextualUsers]:
+        """Return growing users, users of the problem's law, and extreme ones."""
         rng = np.random.default_rng(law)
-        self._datasets = [
+        return [
             growing_users(self.problem, self.rounds, rng),
             drawn_users(self.problem, self.rounds, rng),
             constant_users(self.problem, self.rounds, 1.0),
             constant_users(self.problem, self.rounds, -1.0),
         ]
-        everyone = self.claim.unit.everyone(self.rounds)
-        *taped, highest, lowest = self._datasets
-        return [*map(self._player, taped), *(self._player(each, everyone) for each in (highest, lowest))]
 
-    def _player(self, users: ContextualUsers, names: RecordOf | None = None) -> Play:
-        record_of = self.record_of if names is None else names
+    def player(self, users: ContextualUsers, number: int) -> Play:
+        """Return how users are played, under the names of the accounting run of this number."""
+        record_of = self.names(number)
         return lambda learner, gate: map(
             ShownTurn.from_turn, play_users(learner, users, gate, record_of=record_of)
         )
@@ -84,22 +84,14 @@ class ContextualFamily(LearnerFamily):
         """The replay of taped runs: policies must have the same numbers, and choose alike."""
         return Replays(self.build, ShownTurn.is_same, Statement.ROUND_DIFFERS)
 
-    def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Return the data with all users changed, and with some of them, on which each taped run is replayed."""
-        rng = np.random.default_rng(seed)
-        numbers = boundary_values(accounting.learner, -1.0, 1.0)
-        told: Retold = []
-        for run in accounting.taped:
-            users = self._datasets[run.number]
-            others = []
-            for group in groups_of_records(run.recording, rng):
-                replaced = np.zeros(len(users.rewards), dtype=np.bool_)
-                replaced[: group.members.size] = group.members
-                others.append(
-                    OtherData(group.words, self._player(other_users(users, numbers, replaced, rng)))
-                )
-            told.append((run, self._player(users), others))
-        return told
+    def variants(self, run: TapedRun, numbers: FloatArray, rng: np.random.Generator) -> Iterator[OtherData]:
+        """Yield all users changed, and some of them."""
+        users = self._data[run.number]
+        for group in groups_of_records(run.recording, rng):
+            replaced = np.zeros(len(users.rewards), dtype=np.bool_)
+            replaced[: group.members.size] = group.members
+            changed = other_users(users, numbers, replaced, rng)
+            yield OtherData(group.words, self.player(changed, run.number))
 
     def add_losses(
         self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence
@@ -122,7 +114,7 @@ class ContextualFamily(LearnerFamily):
         turns = {
             record: [t for t in range(self.rounds) if self.record_of(t + 1) == record] for record in asked
         }
-        drawn, first = self._datasets[1], _unit(self.problem.features, 1.0)
+        drawn, first = self._data[1], _unit(self.problem.features, 1.0)
         known = {record: own for record, own in turns.items() if own}
         data = drawn
         for own in known.values():

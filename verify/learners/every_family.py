@@ -12,7 +12,6 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.subject_error import SubjectError
 from verify.learners.contextual_family import ContextualFamily
-from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_family import LearnerFamily
 from verify.learners.learner_on_problem import build_learner
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, initial_records
@@ -74,4 +73,4 @@ def learner_family(
         return LinearFamily(build, played, owned, rounds, claim.unit), name
     if initial == "separate":
         claim = replace(claim, comment="before the first round, every arm's outcome is a report of its own")
-    return StructuredFamily(LearnerCase(build, played, claim, initial, adversary), rounds), name
+    return StructuredFamily(build, played, claim, initial, adversary, rounds=rounds), name

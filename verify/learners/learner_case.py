@@ -20,7 +20,7 @@ from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import LearnerView, message_view, transcript_view
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class LearnerCase:
     """A learner, its problem, and its claim.
 

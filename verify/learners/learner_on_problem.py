@@ -14,7 +14,7 @@ from algorithms.problems import (
     Value,
 )
 from algorithms.simulate import Trace, checkpoint_rounds, simulate
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import whole_number
 from verify.conduct.effort import Effort
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, choose_problem, try_build
 
@@ -108,8 +108,7 @@ def simulate_learner(
     if not isinstance(problem, LinearBandit):
         play: Any = simulate_contexts if isinstance(problem, LinearContexts) else simulate
         return play(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation), {}
-    if checkpoints < 1:
-        raise ParameterError(f"checkpoints = {checkpoints!r}: must be at least 1")
+    whole_number("checkpoints", checkpoints, least=1)
     phased = simulate_phases(build, problem, rounds=horizon, **simulation)
     sent = phased.communication
     further = {

@@ -54,8 +54,7 @@ class Growing:
         numbers = self._asked + np.arange(clients)
         self._asked += clients
         sizes = np.minimum(1.0, _SMALLEST * _GROWTH**numbers)
-        grown: FloatArray = sizes[:, np.newaxis] * rng.uniform(0.5, 1.0, (clients, support.size))
-        return grown
+        return np.asarray(sizes[:, np.newaxis] * rng.uniform(0.5, 1.0, (clients, support.size)))
 
 
 @dataclass(eq=False)
@@ -153,8 +152,7 @@ class OtherClients(_LikeOthers):
         known = self.replaced[self._asked : self._asked + clients]
         replaced[: len(known)] = known
         self._asked += clients
-        result: FloatArray = np.where(replaced[:, np.newaxis], np.choose(chosen, kinds), averages)
-        return result
+        return np.asarray(np.where(replaced[:, np.newaxis], np.choose(chosen, kinds), averages))
 
 
 def same_phase(phase: Phase, other: Phase) -> bool:

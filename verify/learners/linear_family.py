@@ -6,7 +6,6 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,10 +24,10 @@ from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Finding, Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
-from verify.learners.learner_family import LearnerFamily, Retold
+from verify.learners.learner_family import EXTREME, LearnerFamily
 from verify.learners.learner_randomness import is_of_algorithms
 from verify.learners.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
-from verify.learners.other_records import RecordGroup, boundary_values, groups_of_records
+from verify.learners.other_records import groups_of_records
 from verify.learners.played_pairs import RELEASED_VIEWS, PlayedNeighbours
 from verify.learners.replay_run import OtherData, Replays
 from verify.learners.tipping_view import NEGLIGIBLE, decisive_pairs
@@ -63,6 +62,9 @@ class _ActionDraws:
 
 
 _DRAWS = _ActionDraws()
+
+_MakeClients = Callable[[BoolArray], Clients]
+"""Makes the clients of a play, those of a mask (in the order of reports) drawn anew."""
 
 _Others = tuple[str, Callable[[FloatArray], FloatArray]]
 _AT_THE_OTHER_END: Sequence[_Others] = (
@@ -103,6 +105,7 @@ class LinearFamily(LearnerFamily):
     claim: Claim
     rounds: int
     unit: Unit
+    _data: Sequence[_MakeClients] = field(default=(), init=False)
     _environment: np.random.SeedSequence = field(default_factory=np.random.SeedSequence, init=False)
     _stopped: bool = field(default=False, init=False)
 
@@ -116,16 +119,9 @@ class LinearFamily(LearnerFamily):
                 "some are left out"
             )
 
-    def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
-        """Play growing rewards, the problem's law, and rewards beyond every bound."""
+    def datasets(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[_MakeClients]:
+        """Return how clients are made: with growing rewards, by the problem's law, with rewards beyond every bound."""
         self._environment = law
-        *taped, highest, lowest = (partial(clients, _NOBODY) for clients in self._datasets)
-        everyone = [self._player(each, self.unit.everyone_in_order) for each in (highest, lowest)]
-        return [*map(self._player, taped), *everyone]
-
-    @property
-    def _datasets(self) -> Sequence[Callable[[BoolArray], Clients]]:
-        """For each run, a function that makes its clients, those of a mask (in the order of reports) drawn anew."""
         population, replacement = self.problem.population, self.problem.replacement
         return [
             lambda _: Growing(population, replacement),
@@ -140,8 +136,10 @@ class LinearFamily(LearnerFamily):
             return self.problem
         return OneByOne(_own_copy(self.problem), self._environment, replaced)
 
-    def _player(self, clients: Callable[[], Clients], names: Callable[[], RecordOf] | None = None) -> Play:
-        return lambda learner, gate: self._play(learner, gate, clients(), names)
+    def player(self, clients: _MakeClients, number: int) -> Play:
+        """Return how clients are played, under the names of the accounting run of this number."""
+        names = self.unit.in_order if number < EXTREME else self.unit.everyone_in_order
+        return lambda learner, gate: self._play(learner, gate, clients(_NOBODY), names)
 
     def _play(
         self,
@@ -170,29 +168,20 @@ class LinearFamily(LearnerFamily):
         observed = place if _is_users(self.problem) else None
         return Replays(self.build, same_phase, Statement.PHASE_DIFFERS, observed)
 
-    def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Return the data with all clients changed, and with some of them, on which each taped run is replayed."""
-        numbers = boundary_values(accounting.learner, -1.0, 1.0)
-        told: Retold = []
-        for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
-            groups = groups_of_records(run.recording, np.random.default_rng(child))
-            others = [
-                self._variant(run, group, numbers, own)
-                for group, own in zip(groups, child.spawn(len(groups)), strict=True)
-            ]
-            told.append((run, self._player(partial(self._datasets[run.number], _NOBODY)), others))
-        return told
-
-    def _variant(
-        self, run: TapedRun, group: RecordGroup, numbers: FloatArray, own: np.random.SeedSequence
-    ) -> OtherData:
-        def make_changed() -> Clients:
-            clients = self._datasets[run.number](group.members)
-            return OtherClients(clients, numbers, group.members, np.random.default_rng(own))
-
+    def variants(self, run: TapedRun, numbers: FloatArray, rng: np.random.Generator) -> Iterator[OtherData]:
+        """Yield all clients changed, and some of them."""
         names = [record for record, _ in run.recording.inputs]
-        changes = {name for name, member in zip(names, group.members, strict=True) if member}
-        return OtherData(group.words, self._player(make_changed), kept=frozenset(names) - changes)
+        for group in groups_of_records(run.recording, rng):
+            changed = self._changed(self._data[run.number], group.members, numbers, rng.spawn(1)[0])
+            changes = {name for name, member in zip(names, group.members, strict=True) if member}
+            player = self.player(changed, run.number)
+            yield OtherData(group.words, player, kept=frozenset(names) - changes)
+
+    def _changed(
+        self, clients: _MakeClients, members: BoolArray, numbers: FloatArray, rng: np.random.Generator
+    ) -> _MakeClients:
+        """Return a function that makes clients with others of a mask: the same at each call."""
+        return lambda _: OtherClients(clients(members), numbers, members, copy.deepcopy(rng))
 
     def add_losses(
         self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence

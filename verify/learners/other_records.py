@@ -25,8 +25,7 @@ def growing_records(domain: Domain, rounds: int, rng: np.random.Generator) -> Fl
     """
     low, high = domain.extremes()[:2]
     sizes = np.geomspace(_SMALLEST, 1.0, rounds + 1)[:, np.newaxis]
-    grown: FloatArray = low + (high - low) * sizes * rng.uniform(0.5, 1.0, (rounds + 1, low.size))
-    return grown
+    return np.asarray(low + (high - low) * sizes * rng.uniform(0.5, 1.0, (rounds + 1, low.size)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +119,7 @@ def other_records(
     )
     chosen = rng.integers(len(kinds), size=(len(data), 1))
     others = np.choose(chosen, kinds)
-    result: FloatArray = np.where(replaced[:, np.newaxis], others, data)
-    return result
+    return np.asarray(np.where(replaced[:, np.newaxis], others, data))
 
 
 def boundary_values(learner: type, low: float, high: float) -> FloatArray:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from accountant import Coupled, Place
-from algorithms.claim import Claim, View
-from algorithms.play import INITIAL_RECORD, BuildLearner
-from algorithms.problems import Problem
-from algorithms.unit import OnePerson, RecordOf
+from algorithms.claim import View
+from algorithms.play import INITIAL_RECORD
+from algorithms.unit import OnePerson
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings.finding import Statement
@@ -20,10 +19,10 @@ from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.function_trials import add_function_trials
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
-from verify.learners.learner_family import LearnerFamily, Retold
+from verify.learners.learner_family import EXTREME, LearnerFamily
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
-from verify.learners.other_records import boundary_values, groups_of_records, growing_records, other_records
+from verify.learners.other_records import groups_of_records, growing_records, other_records
 from verify.learners.played_pairs import RELEASED_VIEWS, CoupledRun, PlayedNeighbours
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
@@ -43,116 +42,77 @@ from verify.transcripts.transcript import ActionSpace
 
 _EARLY = 64  # rounds that are replayed on extreme data: a run's first records have few other chances
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
-_EXTREME = 2  # accounting runs before those on constant data
 _PEOPLE = (1, 2)  # persons with rounds replaced in coupled runs, beside the one that could not pay
 
 
 @dataclass(eq=False)
-class StructuredFamily(LearnerFamily):
+class StructuredFamily(LearnerCase, LearnerFamily):
     """A learner with a structure.
 
     Attributes
     ----------
-    case
-        The learner, with its claim.
     rounds
         Number of rounds of every accounting run.
     """
 
-    case: LearnerCase
-    rounds: int
-    _datasets: Sequence[FloatArray] = field(default=(), init=False)
+    least: ClassVar[float] = 0.0
+    rounds: int = field(kw_only=True)
+    _data: Sequence[FloatArray] = field(default=(), init=False)
     _ground: Groundwork | None = field(default=None, init=False)
-
-    @property
-    def claim(self) -> Claim:  # type: ignore[override]
-        """The claim of the learner."""
-        return self.case.claim
-
-    @property
-    def _problem(self) -> Problem:
-        return self.case.problem
 
     @property
     def _law_records(self) -> FloatArray:
         """The records drawn from the problem's law."""
-        return self._datasets[1]
+        return self._data[1]
 
-    @property
-    def build(self) -> BuildLearner:  # type: ignore[override]
-        """The function that makes the learner on a gate."""
-        return self.case.build
-
-    def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
-        """Play growing data, the problem's law, and constant data.
-
-        Growing data come first: state kept in secret beyond a run, as in a file, may no longer change after others.
-        """
-        domain, rounds = self._problem.record_domain, self.rounds
-        drawn = self._problem.draw_records(np.random.default_rng(law), rounds + 1)
+    def datasets(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[FloatArray]:
+        """Return growing data, data of the problem's law, and constant data."""
+        domain, rounds = self.problem.record_domain, self.rounds
+        drawn = self.problem.draw_records(np.random.default_rng(law), rounds + 1)
         grown = growing_records(domain, rounds, np.random.default_rng(others))
-        self._datasets = [grown, drawn, *constant_data(domain, rounds)]
-        return [self._player(data, number) for number, data in enumerate(self._datasets)]
+        return [grown, drawn, *constant_data(domain, rounds)]
 
-    def _player(self, data: FloatArray, number: int) -> Play:
-        """Play data under the names of the accounting run of this number."""
-        names = self._names(number)
-        return lambda learner, gate: self.case.play(learner, gate, data, names)
-
-    def _names(self, number: int) -> RecordOf:
-        """Return the record's name of each round of an accounting run: on extreme data people come most often."""
-        unit = self.claim.unit
-        return unit.names(self.rounds) if number < _EXTREME else unit.everyone(self.rounds)
+    def player(self, data: FloatArray, number: int) -> Play:
+        """Return how data are played, under the names of the accounting run of this number."""
+        names = self.names(number)
+        return lambda learner, gate: self.play(learner, gate, data, names)
 
     def try_functions(self, evidence: Evidence, seed: np.random.SeedSequence) -> None:
         """Test the functions that the learner declares to be transformations."""
-        add_function_trials(evidence, self.case, self._law_records, seed)
+        add_function_trials(evidence, self, self._law_records, seed)
 
     @property
     def replays(self) -> Replays:
         """The replay of taped runs: the actions must be the same."""
-        feedback = self._problem.feedback
+        feedback = self.problem.feedback
         code = getattr(getattr(feedback, "__func__", feedback), "__code__", None)
         place = Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
         return Replays(self.build, np.array_equal, Statement.ROUND_DIFFERS, place)
 
-    def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
-        """Return the data with all records changed, and with some of them, on which each taped run is replayed."""
-        rng = np.random.default_rng(seed)
-        numbers = boundary_values(accounting.learner, 0.0, 1.0)
-        return [
-            (
-                run,
-                self._player(self._datasets[run.number], run.number),
-                list(self._variants(run, numbers, rng)),
-            )
-            for run in accounting.taped
-        ]
-
-    def _variants(self, run: TapedRun, numbers: FloatArray, rng: np.random.Generator) -> Iterator[OtherData]:
-        """Yield the other data on which a taped run is replayed."""
-        data, domain = self._datasets[run.number], self._problem.record_domain
+    def variants(self, run: TapedRun, numbers: FloatArray, rng: np.random.Generator) -> Iterator[OtherData]:
+        """Yield data with all records changed, and with some of them; of the problem's law, extreme ones, too."""
+        data, domain = self._data[run.number], self.problem.record_domain
         names = [record for record, _ in run.recording.inputs]
-        own = [INITIAL_RECORD, *map(self._names(run.number), range(1, len(data)))]
+        own = [INITIAL_RECORD, *map(self.names(run.number), range(1, len(data)))]
         for group in groups_of_records(run.recording, rng):
             told = dict(zip(names, group.members, strict=True))
             replaced = np.array([bool(told.get(name, False)) for name in own])
             changed = other_records(data, domain, numbers, rng, replaced)
             kept = frozenset(name for name, changes in told.items() if not changes)
-            yield OtherData(group.words, self._player(changed, run.number), kept=kept)
+            yield OtherData(group.words, self.player(changed, run.number), kept=kept)
         if data is self._law_records:
-            lowest, highest = self._datasets[_EXTREME:]
+            lowest, highest = self._data[EXTREME:]
             for changed, how in ((lowest, "lowest"), (highest, "highest")):
-                player = self._player(changed, run.number)
+                player = self.player(changed, run.number)
                 yield OtherData(f"when all records are all {how}", player, _EARLY)
-            opposite = self._player(lowest + highest - data, run.number)
+            opposite = self.player(lowest + highest - data, run.number)
             yield OtherData("when all records are their opposites", opposite, _EARLY)
 
     def add_losses(
         self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence
     ) -> None:
         """Play coupled runs in lanes: D, and neighbours in which one of many records is replaced."""
-        effort, drawn, domain = conduct.effort, self._law_records, self._problem.record_domain
+        effort, drawn, domain = conduct.effort, self._law_records, self.problem.record_domain
         if self.claim.view in (View.RELEASES.value, View.SHUFFLED.value):
             # A record may be released long after its round.
             data = drawn[: _RELEASED_ROUNDS + 1]
@@ -174,7 +134,7 @@ class StructuredFamily(LearnerFamily):
             pairs = self._pairs(*of_people(drawn[: _RELEASED_ROUNDS + 1], domain, self.claim.unit, people))
             own_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0))
             self.on_pairs(pairs, accounting, conduct).add(evidence, own_seed)
-        neighbours = [*initial_replacements(data, domain, self.case.initial), *replaced]
+        neighbours = [*initial_replacements(data, domain, self.initial), *replaced]
         plays = self.on_pairs(self._pairs(data, neighbours), accounting, conduct)
         coupled = plays.run(evidence, seed)
         if coupled is not None:
@@ -184,7 +144,7 @@ class StructuredFamily(LearnerFamily):
         self._add_view(evidence, coupled)
         trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))
         # Likelihood ratios leave out the action of one round only.
-        trusted = trusted and not (isinstance(self.claim.unit, OnePerson) and self.case.hides_own_action)
+        trusted = trusted and not (isinstance(self.claim.unit, OnePerson) and self.hides_own_action)
         self._ground = Groundwork(evidence, drawn, neighbours, coupled, trusted, evidence.proves(self.claim))
 
     def _pairs(self, data: FloatArray, neighbours: Sequence[Neighbour]) -> PlayedNeighbours:
@@ -192,7 +152,7 @@ class StructuredFamily(LearnerFamily):
 
         def play(learner: Any, gate: Coupled, numbers: Sequence[int]) -> Iterator[object]:
             worlds = np.stack([data, *(neighbours[number].apply_to(data) for number in numbers)])
-            return self.case.play(learner, gate, worlds)
+            return self.play(learner, gate, worlds)
 
         words = [
             (
@@ -206,7 +166,7 @@ class StructuredFamily(LearnerFamily):
     def _add_view(self, evidence: Evidence, coupled: CoupledRun | None) -> None:
         """Record which view is tested, and add a finding if that is not the claimed one."""
         view = self.claim.view
-        if self.case.shows_actions:
+        if self.shows_actions:
             evidence.details["tested_view"] = view
         elif view in RELEASED_VIEWS and coupled is not None:
             more = ", before functions of it," if coupled.more_than_seen else ""
@@ -225,12 +185,12 @@ class StructuredFamily(LearnerFamily):
     ) -> CandidateSource | None:
         """Return early records, distinguishing transcripts and the worlds of an adversary."""
         assert self._ground is not None
-        return LearnerPairs(self.case, self._ground, conduct)
+        return LearnerPairs(self, self._ground, conduct)
 
     def keep(self, evidence: Evidence, result: CountedEvent, conduct: Conduct) -> None:
         """Add the result of a test of the view to the evidence."""
         result = replace(
-            result, event=with_paths_spelled(result.event, ActionSpace.from_problem(self._problem))
+            result, event=with_paths_spelled(result.event, ActionSpace.from_problem(self.problem))
         )
         # The confidence is that of this bound and of the likelihood ratios' together.
         lower = replace(result.lower_bound(), confidence=conduct.effort.confidence)

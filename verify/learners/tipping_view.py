@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr
 
 from accountant import Simulation
@@ -86,8 +85,7 @@ class _OpenPhase:
 
     def leaders(self, released: FloatArray) -> IntArray:
         """Return the actions of the largest estimates, shape (...)."""
-        leaders: IntArray = self.learner.active[np.argmax(released @ self.slopes, axis=-1)]
-        return leaders
+        return np.asarray(self.learner.active[np.argmax(released @ self.slopes, axis=-1)])
 
     def release(self, sums: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw n releases of these sums, shape (n, s)."""
@@ -209,10 +207,11 @@ class _TippingPair:
             whole &= earlier.survivors(earlier.release(nothing, n, rng)).all(axis=1)
         released = self.at.release(sums, n, rng)
         kept, leads = self.at.survivors(released), self.at.leaders(released) == self.action
-        first, which = _distinct(kept)
+        kinds = np.packbits(kept, axis=1)
+        _, first, which = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
         others = np.array([self._plays(kept[row], False, following) for row in first])
         own = np.array([self._plays(kept[row], True, following) for row in first])
-        return np.where(whole, np.where(leads, own[which], others[which]), np.nan)
+        return np.where(whole, np.where(leads, own[which.ravel()], others[which.ravel()]), np.nan)
 
     def _plays(self, kept: BoolArray, leads: bool, known: dict[bytes, Following | None]) -> float:
         """Return the action's number of plays in the next phase, if it has the largest estimate or if not."""
@@ -221,23 +220,6 @@ class _TippingPair:
             known[key] = self.at.learner.continuation(kept)
         following = known[key]
         return np.nan if following is None else following.plays(self.action, self.action if leads else -1)
-
-
-def _distinct(rows: BoolArray) -> tuple[list[int], npt.NDArray[np.int64]]:
-    """Return the place of the first of each kind of row, and for every row its kind."""
-    packed = np.packbits(rows, axis=1)
-    words = np.zeros((len(rows), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
-    words[:, : packed.shape[1]] = packed
-    keys = words.view(np.uint64)
-    first: list[int] = []
-    which = np.full(len(rows), -1, dtype=np.int64)
-    left = np.arange(len(rows))
-    while left.size:  # few kinds: one look for each is faster than sorting
-        first.append(int(left[0]))
-        same = (keys[left] == keys[left[0]]).all(axis=1)
-        which[left[same]] = len(first) - 1
-        left = left[~same]
-    return first, which
 
 
 def _open_phases(build: BuildPhased, seed: np.random.SeedSequence) -> Iterator[_OpenPhase]:

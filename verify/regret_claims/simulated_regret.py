@@ -9,6 +9,7 @@ from algorithms.learner import check_delta, check_epsilon, check_horizon
 from algorithms.problems import SettingError
 from algorithms.simulate import Trace
 from algorithms.theory.regret_bound import Instance
+from mechanisms.parameters import open_unit, whole_number
 from verify.learners.learner_on_problem import simulate_learner
 
 
@@ -66,13 +67,10 @@ def check_numbers(
             check_delta(delta)
         if horizon is not None:
             check_horizon(horizon)
+        if runs is not None:
+            whole_number("runs", runs, least=1)
+        if error is not None:
+            open_unit("error", error)
+        whole_number("seed", seed, least=0)
     except ValueError as refusal:  # an error of the caller, and not of the learner
         raise SettingError(str(refusal)) from None
-    if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 1):
-        raise SettingError(f"runs = {runs!r}: must be a whole number of at least 1")
-    if error is not None and (
-        isinstance(error, bool) or not (isinstance(error, int | float) and 0 < error < 1)
-    ):
-        raise SettingError(f"error = {error!r}: must be a number above 0 and below 1")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise SettingError(f"seed = {seed!r}: must be a whole number of at least 0")

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from algorithms.blocks import BlockStore, Executor
-from algorithms.learner import DEFAULT_DELTA
+from algorithms.learner import DEFAULT_DELTA, takes_delta, takes_horizon
 from algorithms.linear.contextual_play import ContextualTrace
 from algorithms.problems import (
     LinearBandit,
@@ -176,7 +176,7 @@ def regret(
         learner=subject.name,
         problem=problem if isinstance(problem, str) and names_file(problem) else name,
         epsilon=played.epsilon,
-        delta=played.delta if "delta" in inspect.signature(subject.make).parameters else 0.0,
+        delta=played.delta if takes_delta(subject.make) else 0.0,
         neighbours=subject.form.neighbours.value,
         claims_privacy=not subject.form.is_none,
         horizon=played.horizon,
@@ -288,7 +288,7 @@ def _find_bound(subject: LearnerSubject, bound: RegretBound | StatedBound | None
             break
     if found is not None and not isinstance(found, RegretBound):
         _check_own_bound(found)
-    return _Theorem(found, missing, "horizon" in inspect.signature(subject.make).parameters)
+    return _Theorem(found, missing, takes_horizon(subject.make))
 
 
 def _check_own_bound(bound: object) -> None:

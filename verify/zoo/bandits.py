@@ -15,6 +15,7 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm, View
+from algorithms.lanes import scatter_add
 from algorithms.learner import Family
 from algorithms.problems import SemiBandit, SuperArms, TopK
 from algorithms.unit import ONE_REPORT
@@ -68,9 +69,7 @@ class EpisodicUCB:
     def observe(self, feedback: Private) -> None:
         """Add the reward to the arm's episode, and release the sum at its end."""
         self.sums.add(feedback, at=self.played)
-        np.put_along_axis(
-            self.filled, self.played, np.take_along_axis(self.filled, self.played, axis=1) + 1.0, axis=1
-        )
+        scatter_add(self.filled, self.played, 1.0)
         full = self.filled >= self.length
         if full.any():
             self.end_episode(full)
@@ -197,9 +196,7 @@ class _TreeUCB(EpisodicUCB):
         self.nodes[:level] = 0.0
         for below in self.open[: level + 1]:
             below.clear(everywhere)
-        np.put_along_axis(
-            self.count, self.played, np.take_along_axis(self.count, self.played, axis=1) + 1.0, axis=1
-        )
+        scatter_add(self.count, self.played, 1.0)
         seen = self.count > 0
         n = self.count[seen]
         self.index[seen] = self.nodes.sum(axis=0)[seen] / n + np.sqrt(self.exponent / (2.0 * n))

@@ -27,8 +27,7 @@ _RECORD = "one individual, who moves the count by at most 1"
 
 def _two_sided(success: float, rng: np.random.Generator, lanes: int) -> IntArray:
     """Difference of two geometric variables: P(k) = (1 - α) / (1 + α) α^|k|, α = 1 - success."""
-    difference: IntArray = rng.geometric(success, size=lanes) - rng.geometric(success, size=lanes)
-    return difference
+    return np.asarray(rng.geometric(success, size=lanes) - rng.geometric(success, size=lanes))
 
 
 @specimen(

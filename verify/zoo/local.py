@@ -145,8 +145,7 @@ def _subset_selection(data: int, rng: np.random.Generator, lanes: int) -> BoolAr
     # The truth is put first or last in a random order of which the first ω are sent.
     order[:, data] = np.where(rng.random(lanes) < INCLUDE, -1.0, 2.0)
     places = np.argsort(np.argsort(order, axis=1), axis=1)
-    sent: BoolArray = places < SUBSET
-    return sent
+    return np.asarray(places < SUBSET)
 
 
 HALF = math.exp(EPSILON / 2)
@@ -215,5 +214,4 @@ def _hemisphere(data: int, rng: np.random.Generator, lanes: int) -> FloatArray:
     point = rng.standard_normal((lanes, DIMENSION))
     point /= np.linalg.norm(point, axis=1, keepdims=True)
     side = np.where(rng.random(lanes) < TOWARDS, 1.0, -1.0)
-    mirrored: FloatArray = point * (side * np.sign(point @ _direction(data)))[:, None]
-    return mirrored
+    return np.asarray(point * (side * np.sign(point @ _direction(data)))[:, None])

@@ -20,7 +20,9 @@ from accountant import (
 from algorithms import DPLinUCB, DurableRun, HorizonPassed, TicketRefused
 from algorithms.claim import View
 from algorithms.epochs import epoch_horizon, epoch_of
+from algorithms.estimates import doubling_batches
 from algorithms.estimates.doubling_batches import released_counts
+from algorithms.lanes import scatter_add
 from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import play_contexts
 from algorithms.linear.dp_linucb import LinUCB
@@ -104,7 +106,9 @@ def test_every_round_pays_at_most_the_claim_and_once(epsilon, delta, features, h
         seed=seed,
     )
     learner = DPLinUCB(features, accountant, epsilon=epsilon, delta=delta, horizon=horizon)
-    learner._next = 2  # a first batch that ends soon: the schedule is public, whatever it is
+    learner.batches._next_size[:] = (
+        2.0  # a first batch that ends soon: the schedule is public, whatever it is
+    )
     problem = LinearContexts(np.eye(features)[0], 3)
     environment = LaneStreams(seed, 64)
 
@@ -319,7 +323,7 @@ def test_without_a_horizon_only_the_widths_are_of_the_epoch(make, monkeypatch):
         epoch = int(epoch_of(t))
         assert (learner.epoch, learner.horizon) == (epoch, epoch_horizon(epoch))
         twin = make(2, gate, horizon=epoch_horizon(epoch), **private)
-        twin._total, twin.releases, twin.released = learner._total, learner.releases, learner.released
+        twin.batches = learner.batches
         twin.renew()
         for name in ("estimate", "covariance", "width"):
             np.testing.assert_array_equal(getattr(learner.policy, name), getattr(twin.policy, name))
@@ -370,12 +374,13 @@ def test_a_batch_that_was_interrupted_before_its_release_is_released_with_the_ne
     def play(user):
         learner.observe(accountant.private(np.zeros(9), learner.feedback_domain, user))
 
-    def interrupted():
+    def interrupted(*given):
+        scatter_add(*given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(learner, "_release", interrupted)
     for user in range(learner.first - 1):
         play(user)
+    monkeypatch.setattr(doubling_batches, "scatter_add", interrupted)
     with pytest.raises(KeyboardInterrupt):
         play("interrupted")
     monkeypatch.undo()

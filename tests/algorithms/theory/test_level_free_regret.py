@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import rel_entr
 
@@ -229,6 +230,25 @@ def test_rounds_below_by_hand(share):
         summed += np.exp(-levels(releases, j, ends[:-1]) - tail)
     found = np.diff(ends) @ np.minimum(summed, 1.0)
     assert found * (1 - 1e-6) <= releases.rounds_below(np.array([z]))[0] < 1.03 * found
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_rounds_below_of_long_runs_by_hand(share):
+    """The sum of Lemma 2, with mu_j by quadrature: in 2^50 rounds less than the integral over 200 pieces."""
+    releases, z, found = ReleaseCounts(2.0**50, 35.0, 2.0, 1.0, share=share), 0.05, 0.0
+    for j, n in enumerate(releases.counts):
+        most = math.log(releases.horizon / n)
+        level = brentq(lambda v, most=most: float(_sharpened(np.array(v), share)) - most, 0, 50)
+
+        def grown(v):
+            slope = 1 + 4 * math.pi * share / (1 + 4 * math.pi * v)
+            return slope * (1 + 4 * math.pi * v) ** share
+
+        mu = 1 + quad(grown, 0, level)[0]
+        found += (
+            (releases.later[j] + 1) * mu * math.exp(-releases.exponent(np.full(releases.counts.size, z))[j])
+        )
+    assert releases.rounds_below(np.array([z]))[0] == pytest.approx(found, rel=1e-6)
 
 
 @pytest.mark.parametrize("gain", [1.3, 2.164, 10.0])

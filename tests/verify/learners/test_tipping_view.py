@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from accountant import Simulation
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.problems import LinearBandit, linear_problems
-from verify.learners.tipping_view import _distinct, _open_phases, decisive_pairs
+from verify.learners.tipping_view import _open_phases, decisive_pairs
 
 AXES = linear_problems["linear"].build(layout="axes", actions=2, dimension=2)
 
@@ -109,11 +109,3 @@ def test_a_history_that_could_differ_is_drawn() -> None:
     for pair in late:
         drawn = sum(at.chance_of_elimination() for at in pair.history) * 10**9 > 1e-6
         assert bool(pair.drawn_history(10**9)) == drawn
-
-
-def test_rows_are_told_apart() -> None:
-    rng = np.random.default_rng(0)
-    rows = rng.random((500, 70)) < 0.01
-    first, which = _distinct(rows)
-    assert (rows[first][which] == rows).all()
-    assert len(np.unique(rows, axis=0)) == len(first)

@@ -9,6 +9,7 @@ import pytest
 from algorithms import DPLinUCB, LinUCB, epochs
 from algorithms.catalogue import learner_builder
 from algorithms.catalogue.contextual_entries import contextual_learners
+from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.problems import Arms, LinearContexts, SemiBandit
 from algorithms.theory.confidence_theorem import volume
@@ -79,8 +80,8 @@ def test_few_rounds_are_checked_too(horizon):
 class NeverRenewed(LinUCB):
     """Between releases widths stay those of an epoch that has ended."""
 
-    def renew(self):
-        pass
+    def _begin(self, epoch):
+        self.epoch = epoch
 
 
 class RenewedAtOnce(LinUCB):
@@ -123,20 +124,31 @@ class NoiseNotInWidth(DPLinUCB):
         return replace(right, width=right.width - vector / math.sqrt(max(1.0, operator)))
 
 
-class BatchLost(DPLinUCB):
+class FaultyBatches(DPLinUCB):
+    """Its batches are of another class."""
+
+    def __setattr__(self, name, value):
+        if name == "batches":
+            value.__class__ = self.Batches
+        super().__setattr__(name, value)
+
+
+class BatchLost(FaultyBatches):
     """V and theta are without the third batch."""
 
-    def _released(self):
-        found = super()._released()
-        return 0.0 * found if self.releases == 2 else found
+    class Batches(GrowingBatches):
+        kept = np.zeros(5)
+
+        def _released(self, full):
+            found = super()._released(full)
+            return found * self.kept if self.releases[0, 0] == 2 else found
 
 
-class BatchOutOfV(DPLinUCB):
+class BatchOutOfV(FaultyBatches):
     """V alone is without the third batch."""
 
-    def _released(self):
-        found = super()._released()
-        return found * np.repeat([0.0, 1.0], [3, 2]) if self.releases == 2 else found
+    class Batches(BatchLost.Batches):
+        kept = np.repeat([0.0, 1.0], [3, 2])
 
 
 class Greedy(LinearUCB):
@@ -154,29 +166,30 @@ class NoOptimism(DPLinUCB):
         return Greedy(right.estimate, right.covariance, right.width)
 
 
-class BatchTooLong(DPLinUCB):
+class BatchTooLong(FaultyBatches):
     """Batches are a round longer."""
 
-    def _release(self):
-        super()._release()
-        self._next += 1
+    class Batches(GrowingBatches):
+        def _following(self, full):
+            return super()._following(full) + 1.0
 
 
 class LoudNoise(DPLinUCB):
     """The noise is twice what the widths know."""
 
-    def _released(self):
-        right = self.mechanism
-        return self.gate.release(Gaussian(sigma=2 * right.sigma, sensitivity=right.sensitivity), self._sums)
+    def __setattr__(self, name, value):
+        if name == "batches":
+            right = self.mechanism
+            value._mechanism = Gaussian(sigma=2 * right.sigma, sensitivity=right.sensitivity)
+        super().__setattr__(name, value)
 
 
-class NeverCleared(DPLinUCB):
+class NeverCleared(FaultyBatches):
     """A batch is in all later ones, too."""
 
-    def _release(self):
-        before = self._sums._values.copy()
-        super()._release()
-        self._sums._values[:] = before
+    class Batches(GrowingBatches):
+        def _clear(self, full):
+            return
 
 
 class Fidgety(DPLinUCB):
