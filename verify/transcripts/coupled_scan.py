@@ -25,10 +25,9 @@ from verify.transcripts.predicted_bounds import (
     STANDARD_ERRORS,
     PlannedTest,
     ScoredFeature,
-    best_events,
     best_pair,
-    distinct_values,
     predicted_bound,
+    score_features,
 )
 from verify.transcripts.transcript import ActionSpace, Transcript
 from verify.transcripts.view_pair import ViewPair
@@ -89,46 +88,21 @@ def _scan_one(
     with np.errstate(over="ignore"):
         weights = np.minimum(np.exp(-gate.loss), 1e300)  # of each draw, on each neighbour
 
-    scored: list[list[ScoredFeature]] = [[] for _ in neighbours]
+    def bound(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
+        return _careful_bound(*event, draws=lanes, final=final, delta=planned.delta, more=more)
+
+    def score(features: Sequence[ActionFeature], which: Sequence[int]) -> list[list[ScoredFeature]]:
+        w = weights[list(which)]
+        return score_features(features, transcript, (np.ones_like(w), w, w * w), lanes, bound, planned)
+
     space = ActionSpace.from_problem(problem)
-    everywhere = features_for(transcript, space, None)
-    _score(everywhere, range(len(neighbours)), transcript, weights, planned, scored)
+    scored = score(features_for(transcript, space, None), range(len(neighbours)))
     for record in records:
         here = [j for j, neighbour in enumerate(neighbours) if neighbour.record == record]
-        anchored = features_for(transcript, space, record, general=False)
-        _score(anchored, here, transcript, weights, planned, scored)
+        anchored = score(features_for(transcript, space, record, general=False), here)
+        for j, found in zip(here, anchored, strict=True):
+            scored[j] += found
     return best_pair(background, scored, space)
-
-
-def _score(
-    features: Sequence[ActionFeature],
-    which: Sequence[int],
-    transcript: Transcript,
-    weights: FloatArray,
-    planned: PlannedTest,
-    scored: list[list[ScoredFeature]],
-) -> None:
-    """Append to each neighbour's list the bound that the best event of every feature predicts, and its rounds."""
-    of_those = weights[list(which)]
-    neighbours, draws = of_those.shape
-
-    def bound(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
-        return _careful_bound(*event, draws=draws, final=final, delta=planned.delta, more=more)
-
-    for feature in features:
-        values, index, hits = distinct_values(feature, feature.values(transcript))
-        k = len(values)
-        if k == 1:
-            continue
-        places = (index + k * np.arange(neighbours)[:, np.newaxis]).reshape(-1)
-        # Means of w^0, w^1, w^2 over draws with each value.
-        sums = [np.broadcast_to(hits / draws, (neighbours, k))]
-        for power in (of_those, of_those * of_those):
-            total = np.bincount(places, weights=power.reshape(-1), minlength=neighbours * k)
-            sums.append(total.reshape(neighbours, k) / draws)
-        bounds, needed = best_events(feature, values, sums, bound, planned)
-        for j, each, rounds in zip(which, bounds.tolist(), needed.tolist(), strict=True):
-            scored[j].append(ScoredFeature(each, rounds, feature))
 
 
 def _careful_bound(
