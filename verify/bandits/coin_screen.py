@@ -265,8 +265,7 @@ class _Scores:
 def _play_proposal(bandit: PlainBandit, player: PairedPlayer, proposal: _Proposal) -> ViewPair | None:
     """Play a proposed pair; None if no action varies. The screen's log-ratio counts as far as fresh runs confirm it."""
     tables = proposal.tables
-    fewest, most = _SIZE.pairs
-    runs = int(min(max(player.affordable(_SIZE.pair_units, 2.0 * tables.rounds), fewest), most))
+    runs = player.runs(_SIZE.pair_units, 2.0 * tables.rounds, _SIZE.pairs)
     played = player.play(tables, runs, None)
     change = played.changes()[0]
     pair = view_pair_of(played, change, bandit.action_space, player.planned, caution=_SIZE.near_caution)

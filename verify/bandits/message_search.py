@@ -266,8 +266,7 @@ class _Contest:
         """Return the pairs with the largest predicted bounds."""
         entered = self._affordable()
         together = sum(tables.rounds for tables in entered)
-        fewest, most = _SIZE.contest
-        runs = int(min(max(self.player.affordable(_SIZE.units_of_contest, 2.0 * together), fewest), most))
+        runs = self.player.runs(_SIZE.units_of_contest, 2.0 * together, _SIZE.contest)
         found = [view for tables in entered if (view := self._play_pair(tables, runs)) is not None]
         found.sort(key=lambda view: -view.pair.predicted)
         return found[: _SIZE.kept]

@@ -198,9 +198,7 @@ def plainest_pair(
         for row, record in changes
         if record <= rounds
     ]
-    fewest, most = _SIZE.plain_runs
-    affordable = search.player.affordable(_SIZE.plain_units, 2.0 * rounds * len(plain))
-    runs = int(min(max(affordable, fewest), most))
+    runs = search.player.runs(_SIZE.plain_units, 2.0 * rounds * len(plain), _SIZE.plain_runs)
     found = [search.any_pair(tables, runs) for tables in plain]
     return max(filter(None, found), key=lambda pair: pair.predicted, default=None)
 
@@ -312,18 +310,10 @@ class _TableSearch:
         if bandit.records.private:
             return []
         tables = anchor_tables(bandit.record_domain, rounds, self.rng)
-        fewest, most = _SIZE.anchor_draws
-        draws = int(min(max(player.affordable(_SIZE.anchor_units, len(tables) * rounds), fewest), most))
-        looks = 2 + rounds.bit_length()
-        affordable = int(player.affordable(_SIZE.bisection_units, draws * looks * rounds))
-        found = bisect_tables(
-            bandit.actions,
-            tables,
-            bandit.action_space,
-            draws=draws,
-            seed=seed,
-            most=min(max(affordable, 1), _SIZE.bisections),
-        )
+        draws = player.runs(_SIZE.anchor_units, len(tables) * rounds, _SIZE.anchor_draws)
+        looks = draws * (2 + rounds.bit_length())
+        most = player.runs(_SIZE.bisection_units, looks * rounds, (1, _SIZE.bisections))
+        found = bisect_tables(bandit.actions, tables, bandit.action_space, draws=draws, seed=seed, most=most)
         return [
             NeighbouringTables(each.data, neighbour.record, neighbour.value, bandit.arms, each.others)
             for each in found
@@ -332,8 +322,7 @@ class _TableSearch:
 
     def affordable_pairs(self, within: _Round, rounds: float) -> int:
         """Return the number of pairs for each arm in a round, if one pair of all its tables takes so many rounds."""
-        affordable = self.player.affordable(within.units, rounds)
-        return int(min(max(affordable, _SIZE.fewest_pairs), within.most_pairs))
+        return self.player.runs(within.units, rounds, (_SIZE.fewest_pairs, within.most_pairs))
 
     def rounds_of(self, every: Iterable[NeighbouringTables]) -> int:
         """Return the number of rounds of tables that are played by themselves, for a pair of each arm."""
