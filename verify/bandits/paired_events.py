@@ -274,7 +274,7 @@ def _score_feature(
 
     # Of one run of a pair alone: of the lower one, until the other is reached.
     ours, theirs, lower, higher = (
-        np.bincount(each, minlength=k)[np.newaxis]
+        np.bincount(each, minlength=k)[np.newaxis].astype(np.float64)
         for each in (first, second, np.minimum(first, second), np.maximum(first, second))
     )
     sums = (ours, theirs, lower - higher)

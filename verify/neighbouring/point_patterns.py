@@ -243,7 +243,8 @@ def _move(
     """Yield the longest allowed move along a direction that starts as near the centre as the domain permits."""
     move = longest_move(domain, distances, centre, direction)
     if move is not None:
-        yield Pair(*(as_domain_data(domain, point) for point in move), words)
+        start, end = move
+        yield Pair(as_domain_data(domain, start), as_domain_data(domain, end), words)
 
 
 def longest_move(

@@ -61,7 +61,8 @@ def moves(domain: Domain, distances: Distances) -> SearchStrategy[Pair]:
     def move_from(centre: Data, signs: list[int]) -> Pair:
         direction = np.array(signs, dtype=np.float64).reshape(domain.shape)
         move = longest_move(domain, distances, centre, direction) if direction.any() else None
-        return Pair(*(point.astype(centre.dtype) for point in move or (centre, centre)))
+        start, end = move or (centre, centre)
+        return Pair(start.astype(centre.dtype), end.astype(centre.dtype))
 
     signs = st.lists(st.sampled_from((0, 1, -1)), min_size=size, max_size=size)
     along = st.builds(move_from, points(domain), signs)

@@ -26,6 +26,7 @@ from verify.transcripts.predicted_bounds import (
     PlannedTest,
     ScoredFeature,
     best_pair,
+    best_pairs,
     predicted_bound,
     score_features,
 )
@@ -58,13 +59,11 @@ def scan_transcripts(
     seed
         Of all randomness.
     """
-    pairs = []
-    for background, child in zip(backgrounds, seed.spawn(len(backgrounds)), strict=True):
-        if background.neighbours:
-            pair = _scan_one(build, problem, background, planned, lanes, child)
-            if pair is not None:
-                pairs.append(pair)
-    return sorted(pairs, key=lambda pair: -pair.predicted)
+
+    def scan(background: Background, child: np.random.SeedSequence) -> ViewPair | None:
+        return _scan_one(build, problem, background, planned, lanes, child)
+
+    return best_pairs(backgrounds, scan, seed)
 
 
 def _scan_one(

@@ -192,6 +192,27 @@ class ScoredFeature:
     feature: ActionFeature
 
 
+def best_pairs(
+    backgrounds: Sequence[Background],
+    scan: Callable[[Background, np.random.SeedSequence], ViewPair | None],
+    seed: np.random.SeedSequence,
+) -> list[ViewPair]:
+    """Return the pairs that a scan finds on data sets with neighbours, the most telling first.
+
+    Parameters
+    ----------
+    backgrounds
+        Data sets with their neighbours.
+    scan
+        From one of them and a seed to its best pair.
+    seed
+        Of all randomness.
+    """
+    children = zip(backgrounds, seed.spawn(len(backgrounds)), strict=True)
+    found = (scan(background, child) for background, child in children if background.neighbours)
+    return sorted((pair for pair in found if pair is not None), key=lambda pair: -pair.predicted)
+
+
 def best_pair(
     background: Background, scored: Sequence[Sequence[ScoredFeature]], space: ActionSpace
 ) -> ViewPair | None:

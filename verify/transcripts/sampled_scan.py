@@ -18,6 +18,7 @@ from verify.transcripts.predicted_bounds import (
     PlannedTest,
     ScoredFeature,
     best_pair,
+    best_pairs,
     predicted_bound,
     score_features,
 )
@@ -54,10 +55,8 @@ def sample_transcripts(
     seed
         Of all randomness.
     """
-    pairs: list[ViewPair] = []
-    for background, child in zip(backgrounds, seed.spawn(len(backgrounds)), strict=True):
-        if not background.neighbours:
-            continue
+
+    def scan(background: Background, child: np.random.SeedSequence) -> ViewPair | None:
         seeds = child.spawn(1 + len(background.neighbours))
         first = draw(background.data, draws, seeds[0])
         scored = [
@@ -66,10 +65,9 @@ def sample_transcripts(
             )
             for neighbour, own in zip(background.neighbours, seeds[1:], strict=True)
         ]
-        pair = best_pair(background, scored, space)
-        if pair is not None:
-            pairs.append(pair)
-    return sorted(pairs, key=lambda pair: -pair.predicted)
+        return best_pair(background, scored, space)
+
+    return best_pairs(backgrounds, scan, seed)
 
 
 def _score_features(
