@@ -61,47 +61,35 @@ def scan_transcripts(
     """
 
     def scan(background: Background, child: np.random.SeedSequence) -> ViewPair | None:
-        return _scan_one(build, problem, background, planned, lanes, child)
+        data, neighbours = background.data, background.neighbours
+        gate = Coupled(child, lanes, len(neighbours))
+        worlds = np.stack([data, *(neighbour.apply_to(data) for neighbour in neighbours)])
+        transcript = Transcript(played_actions(build, problem, gate, worlds))
+        records = sorted({neighbour.record for neighbour in neighbours})
+        if planned.hidden:
+            for record in records:
+                if record != INITIAL_RECORD:
+                    transcript.hide(record)
+        with np.errstate(over="ignore"):
+            weights = np.minimum(np.exp(-gate.loss), 1e300)  # of each draw, on each neighbour
+
+        def bound(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
+            return _careful_bound(*event, draws=lanes, final=final, delta=planned.delta, more=more)
+
+        def score(features: Sequence[ActionFeature], which: Sequence[int]) -> list[list[ScoredFeature]]:
+            w = weights[list(which)]
+            return score_features(features, transcript, (np.ones_like(w), w, w * w), lanes, bound, planned)
+
+        space = ActionSpace.from_problem(problem)
+        scored = score(features_for(transcript, space, None), range(len(neighbours)))
+        for record in records:
+            here = [j for j, neighbour in enumerate(neighbours) if neighbour.record == record]
+            anchored = score(features_for(transcript, space, record, general=False), here)
+            for j, found in zip(here, anchored, strict=True):
+                scored[j] += found
+        return best_pair(background, scored, space)
 
     return best_pairs(backgrounds, scan, seed)
-
-
-def _scan_one(
-    build: BuildLearner,
-    problem: Problem,
-    background: Background,
-    planned: PlannedTest,
-    lanes: int,
-    seed: np.random.SeedSequence,
-) -> ViewPair | None:
-    """Scan one background; None if no feature of its actions ever varies."""
-    data, neighbours = background.data, background.neighbours
-    gate = Coupled(seed, lanes, len(neighbours))
-    worlds = np.stack([data, *(neighbour.apply_to(data) for neighbour in neighbours)])
-    transcript = Transcript(played_actions(build, problem, gate, worlds))
-    records = sorted({neighbour.record for neighbour in neighbours})
-    if planned.hidden:
-        for record in records:
-            if record != INITIAL_RECORD:
-                transcript.hide(record)
-    with np.errstate(over="ignore"):
-        weights = np.minimum(np.exp(-gate.loss), 1e300)  # of each draw, on each neighbour
-
-    def bound(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
-        return _careful_bound(*event, draws=lanes, final=final, delta=planned.delta, more=more)
-
-    def score(features: Sequence[ActionFeature], which: Sequence[int]) -> list[list[ScoredFeature]]:
-        w = weights[list(which)]
-        return score_features(features, transcript, (np.ones_like(w), w, w * w), lanes, bound, planned)
-
-    space = ActionSpace.from_problem(problem)
-    scored = score(features_for(transcript, space, None), range(len(neighbours)))
-    for record in records:
-        here = [j for j, neighbour in enumerate(neighbours) if neighbour.record == record]
-        anchored = score(features_for(transcript, space, record, general=False), here)
-        for j, found in zip(here, anchored, strict=True):
-            scored[j] += found
-    return best_pair(background, scored, space)
 
 
 def _careful_bound(
