@@ -387,12 +387,9 @@ def _column_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delt
     delta
         Of the claim.
     """
-    found = np.full(values.shape[1], -np.inf)
     step = max(_SIZE.rows // len(values), 1)
-    for at in range(0, values.shape[1], step):
-        here = slice(at, at + step)
-        found[here] = _some_bounds(values[:, here], which[:, here], final[here], delta)
-    return found
+    some = (slice(at, at + step) for at in range(0, values.shape[1], step))
+    return np.concatenate([_some_bounds(values[:, at], which[:, at], final[at], delta) for at in some])
 
 
 def _some_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delta: float) -> FloatArray:
