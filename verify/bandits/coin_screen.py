@@ -229,32 +229,31 @@ class _Scores:
             self._keep(u[:, 0], scores[np.arange(len(u)), later], later, -1)
 
     def compare_near(self, event: BoolArray, lag: int) -> None:
-        """Compare an event of each round and of the one `lag` rounds later; shape (runs, rounds - lag)."""
-        u = np.arange(self.rounds - lag)
-        hits = (self.coins[:, : self.rounds - lag] * event).sum(axis=0)
-        scores = self._log_ratios(hits, event.sum(axis=0) - hits, u, _SIZE.near_caution)
-        self._keep(u, scores, u + lag, -1)
+        """Compare an event of each round and of the one so many rounds later; shape (runs, rounds - lag)."""
+        self._compare(event, np.arange(event.shape[1]) + lag, _SIZE.near_caution, -1)
 
     def compare_counts(self, played: BoolArray, arm: int) -> None:
         """Compare the event that the arm is played more often than its median in all rounds after each."""
         later = np.cumsum(played[:, :0:-1], axis=1)[:, ::-1]  # in rounds u + 1, ..
-        event = later > np.median(later, axis=0)
-        u = np.arange(self.rounds - 1)
-        hits = (self.coins[:, :-1] * event).sum(axis=0)
-        scores = self._log_ratios(hits, event.sum(axis=0) - hits, u, _SIZE.far_caution)
-        self._keep(u, scores, np.full(len(u), self.rounds - 1), arm)
+        last = np.full(self.rounds - 1, self.rounds - 1)
+        self._compare(later > np.median(later, axis=0), last, _SIZE.far_caution, arm)
+
+    def _compare(self, event: BoolArray, last: IntArray, caution: float, counted: int) -> None:
+        """Compare an event of each of the first rounds, given the round's coin; shape (runs, rounds)."""
+        u = np.arange(event.shape[1])
+        hits = (self.coins[:, u] * event).sum(axis=0)
+        self._keep(u, self._log_ratios(hits, event.sum(axis=0) - hits, u, caution), last, counted)
 
     def _log_ratios(self, ones: Any, zeros: Any, u: IntArray, caution: FloatArray | float) -> FloatArray:
         """Return the larger log-ratio of an event and of its complement, less standard errors."""
         n, m = self.ones[u], self.zeros[u]
-        best: FloatArray | None = None
-        for a, b in ((ones, zeros), (n - ones, m - zeros)):
+
+        def score(a: Any, b: Any) -> FloatArray:
             p, q = (a + 0.5) / (n + 1.0), (b + 0.5) / (m + 1.0)
             error = np.sqrt((1.0 - p) / (n * p + 0.5) + (1.0 - q) / (m * q + 0.5))
-            score = np.abs(np.log(p / q)) - caution * error
-            best = score if best is None else np.maximum(best, score)
-        assert best is not None
-        return best
+            return np.asarray(np.abs(np.log(p / q)) - caution * error)
+
+        return np.maximum(score(ones, zeros), score(n - ones, m - zeros))
 
     def _keep(self, u: IntArray, scores: FloatArray, last: IntArray, counted: int) -> None:
         better = scores > self.best[u]
@@ -265,8 +264,7 @@ class _Scores:
 def _play_proposal(bandit: PlainBandit, player: PairedPlayer, proposal: _Proposal) -> ViewPair | None:
     """Play a proposed pair; None if no action varies. The screen's log-ratio counts as far as fresh runs confirm it."""
     tables = proposal.tables
-    fewest, most = _SIZE.pairs
-    runs = int(min(max(player.affordable(_SIZE.pair_units, 2.0 * tables.rounds), fewest), most))
+    runs = player.runs(_SIZE.pair_units, 2.0 * tables.rounds, _SIZE.pairs)
     played = player.play(tables, runs, None)
     change = played.changes()[0]
     pair = view_pair_of(played, change, bandit.action_space, player.planned, caution=_SIZE.near_caution)

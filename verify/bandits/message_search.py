@@ -266,8 +266,7 @@ class _Contest:
         """Return the pairs with the largest predicted bounds."""
         entered = self._affordable()
         together = sum(tables.rounds for tables in entered)
-        fewest, most = _SIZE.contest
-        runs = int(min(max(self.player.affordable(_SIZE.units_of_contest, 2.0 * together), fewest), most))
+        runs = self.player.runs(_SIZE.units_of_contest, 2.0 * together, _SIZE.contest)
         found = [view for tables in entered if (view := self._play_pair(tables, runs)) is not None]
         found.sort(key=lambda view: -view.pair.predicted)
         return found[: _SIZE.kept]
@@ -388,12 +387,9 @@ def _column_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delt
     delta
         The delta of the claim.
     """
-    found = np.full(values.shape[1], -np.inf)
     step = max(_SIZE.rows // len(values), 1)
-    for at in range(0, values.shape[1], step):
-        here = slice(at, at + step)
-        found[here] = _some_bounds(values[:, here], which[:, here], final[here], delta)
-    return found
+    some = (slice(at, at + step) for at in range(0, values.shape[1], step))
+    return np.concatenate([_some_bounds(values[:, at], which[:, at], final[at], delta) for at in some])
 
 
 def _some_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delta: float) -> FloatArray:

@@ -33,8 +33,10 @@ from verify.transcripts.predicted_bounds import (
     STANDARD_ERRORS,
     PlannedTest,
     ScoredFeature,
+    best_half_lines,
     best_pair,
     distinct_values,
+    last_rounds,
 )
 from verify.transcripts.transcript import ActionSpace, Transcript
 from verify.transcripts.view_pair import ViewPair
@@ -255,7 +257,6 @@ def _score_feature(
         return None
     n = len(values) // 2
     first, second = index[:n], index[n:]
-    last = np.full(k, feature.last_round)
     if feature.column.kind == "category":
         # Labels of lowest ratio together, and of highest, as one half shows them.
         half = n // 2
@@ -263,18 +264,19 @@ def _score_feature(
         rank = np.empty(k, dtype=np.int64)
         rank[np.argsort((b + 0.5) / (a + 0.5), kind="stable")] = np.arange(k)
         first, second, n = rank[first[half:]], rank[second[half:]], n - half
-    elif isinstance(feature, PlayTime | FirstSwitch):
-        last = np.minimum(found, feature.last_round)
-    steps = np.bincount(np.minimum(first, second), minlength=k) - np.bincount(
-        np.maximum(first, second), minlength=k
+
+    def bound(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
+        likely, rare = (hits / n for hits in (event[:2] if more else event[1::-1]))
+        apart = np.abs(event[2]) / n**2
+        return _paired_bound(
+            likely, rare, apart, one=1.0 / n, final=final, delta=planned.delta, caution=caution
+        )
+
+    # Of one run of a pair alone: of the lower one, until the other is reached.
+    ours, theirs, lower, higher = (
+        np.bincount(each, minlength=k)[np.newaxis].astype(np.float64)
+        for each in (first, second, np.minimum(first, second), np.maximum(first, second))
     )
-    apart = np.cumsum(steps)[:-1]
-    a, b = (np.cumsum(np.bincount(each, minlength=k))[:-1] for each in (first, second))
-    hits_of = np.stack([np.concatenate([a, n - a]), np.concatenate([b, n - b])])
-    draws = np.tile(planned.draws(last[:-1]), 2)
-    likely, rare = hits_of.max(axis=0) / n, hits_of.min(axis=0) / n
-    bounds = _paired_bound(
-        likely, rare, np.tile(apart, 2) / n**2, one=1.0 / n, final=draws, delta=planned.delta, caution=caution
-    )
-    best = int(np.argmax(bounds))
-    return ScoredFeature(float(bounds[best]), int(last[best % (k - 1)]), feature)
+    sums = (ours, theirs, lower - higher)
+    bounds, needed = best_half_lines(last_rounds(feature, found), sums, bound, planned)
+    return ScoredFeature(float(bounds[0]), int(needed[0]), feature)

@@ -190,6 +190,11 @@ class PairedPlayer:
         """Return the number of plays of `rounds` rounds that `units` units a lane-round of the effort pay for."""
         return units * self._lane_rounds / (self.cost * max(rounds, 1.0))
 
+    def runs(self, units: float, rounds: float, limits: tuple[int, int]) -> int:
+        """Return the same number, within the fewest and the most."""
+        fewest, most = limits
+        return int(min(max(self.affordable(units, rounds), fewest), most))
+
     def play(
         self,
         tables: NeighbouringTables,

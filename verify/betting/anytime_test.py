@@ -161,26 +161,22 @@ def anytime_test(
     return run.result(stopped)
 
 
+@dataclass(eq=False)
 class _Run:
     """A run of bets: the pairs under test, and the draws and seconds left."""
 
-    def __init__(
-        self,
-        wealth: Wealth,
-        candidates: Sequence[NeighbouringWorlds],
-        samples: int,
-        seed: int,
-        tell: Progress,
-        source: CandidateSource,
-        pace: Pace,
-    ) -> None:
-        self.wealth, self.samples, self.seed, self.tell = wealth, samples, seed, tell
-        self.source, self.to_search = source, source.search_samples > 0
-        self.pace, self.began = pace, time.monotonic()
-        self.meanwhile = pace.meanwhile
-        self.searched, self.limit = 0, samples
-        self.pairs = self._new_pairs(candidates, 0)
-        self.active = self.pairs
+    wealth: Wealth
+    candidates: Sequence[NeighbouringWorlds]
+    samples: int
+    seed: int
+    tell: Progress
+    source: CandidateSource
+    pace: Pace
+
+    def __post_init__(self) -> None:
+        self.to_search, self.meanwhile = self.source.search_samples > 0, self.pace.meanwhile
+        self.began, self.searched, self.limit = time.monotonic(), 0, self.samples
+        self.active = self.pairs = self._new_pairs(self.candidates, 0)
 
     def _new_pairs(self, worlds: Sequence[NeighbouringWorlds], first: int) -> list[PairUnderTest]:
         """Return pairs under test, numbered from `first` on."""

@@ -95,8 +95,8 @@ class Bets:
         evidence.details["wealth"] = {
             "runs": len(account.runs),
             "samples": sum(run["samples"] for run in account.runs),
-            "log_wealth_before": self.account.log_wealth,
-            "log_wealth": account.log_wealth,
+            "log_wealth_before": self.account.opening.log_wealth,
+            "log_wealth": account.opening.log_wealth,
         }
         if self.file is None:
             return

@@ -145,13 +145,8 @@ class PairUnderTest:
 
     def _draw_batch(self, size: int, *, alike: bool) -> None:
         worlds, began = {}, time.monotonic()
-        order = (False, True)
-        if (
-            alike
-            and SpawnKey.BETS.sequence(self._seed, self.index, 2, self._batches).generate_state(1)[0] & 1
-        ):
-            order = (True, False)
-        for world in order:
+        coin = SpawnKey.BETS.sequence(self._seed, self.index, 2, self._batches).generate_state(1)[0] & 1
+        for world in (True, False) if alike and coin else (False, True):
             stream = WorldStream(self.candidate, self.index, SpawnKey.BETS, world, self._seed, alike)
             sample = stream.batch(self._batches, size)
             if self._columns and sample.columns != self._columns:

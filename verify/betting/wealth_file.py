@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -46,14 +46,8 @@ class WealthAccount:
         The claim in plain data.
     settings
         Further settings on which the subject's law depends: a learner's problem, parameters and rounds.
-    log_wealth, log_peak
-        Natural logarithm of the wealth, and of the largest that it ever was.
-    grid
-        The same for every ε of the grid: ``{"log_wealth": [...], "log_peak": [...]}``, empty at first.
-    bets
-        Each pair's last bet.
-    pairs
-        Pairs that a search found, as the subject's kind writes them.
+    opening
+        The state with which the next run begins.
     runs
         One entry per run: seed, samples, and the log-wealth after it.
     """
@@ -62,11 +56,7 @@ class WealthAccount:
     source: str
     claim: Mapping[str, Any]
     settings: Mapping[str, str] = field(default_factory=dict)
-    log_wealth: float = 0.0
-    log_peak: float = 0.0
-    grid: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    bets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    pairs: tuple[Mapping[str, Any], ...] = ()
+    opening: Opening = field(default_factory=lambda: Opening(withheld=_WITHHELD))
     runs: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
@@ -84,20 +74,6 @@ class WealthAccount:
                 "delta": claim.delta,
             },
             dict(settings),
-        )
-
-    @property
-    def opening(self) -> Opening:
-        """The state with which the next run begins."""
-        wealth, peak = (tuple(self.grid.get(name, ())) for name in _LISTS)
-        return Opening(
-            log_wealth=self.log_wealth,
-            log_peak=self.log_peak,
-            bets=self.bets,
-            pairs=self.pairs,
-            withheld=_WITHHELD,
-            grid_log_wealth=wealth,
-            grid_log_peak=peak,
         )
 
     def next_seed(self, wanted: int = 0) -> int:
@@ -126,19 +102,8 @@ class WealthAccount:
         """
         if result.seed in {run["seed"] for run in self.runs}:
             raise WealthError(f"seed = {result.seed}: the wealth file has a run of it; evidence counts once")
-        closing = result.closing
-        return replace(
-            self,
-            log_wealth=closing.log_wealth,
-            log_peak=closing.log_peak,
-            grid=dict(zip(_LISTS, (closing.grid_log_wealth, closing.grid_log_peak), strict=True)),
-            bets=closing.bets,
-            pairs=closing.pairs,
-            runs=(
-                *self.runs,
-                {"seed": result.seed, "samples": result.samples, "log_wealth": result.log_wealth},
-            ),
-        )
+        run = {"seed": result.seed, "samples": result.samples, "log_wealth": result.log_wealth}
+        return replace(self, opening=result.closing, runs=(*self.runs, run))
 
     def is_saved(self, path: Path) -> bool:
         """Return True if the file is still the one that this account was read from: no other run has written it."""
@@ -146,7 +111,11 @@ class WealthAccount:
 
     def save(self, path: Path) -> None:
         """Write the account, all of it or nothing."""
-        text = json.dumps(json_able({"format": _FORMAT, **vars(self)}), indent=1, allow_nan=False)
+        state = vars(self.opening)
+        grid = {name: state[f"grid_{name}"] for name in _LISTS}
+        kept = {**vars(self), **{name: state[name] for name in (*_LISTS, "bets", "pairs")}, "grid": grid}
+        del kept["opening"]
+        text = json.dumps(json_able({"format": _FORMAT, **kept}), indent=1, allow_nan=False)
         with whole_file(path) as file:
             file.write(f"{text}\n".encode())
 
@@ -204,21 +173,21 @@ def _read_account(path: Path) -> WealthAccount:
         saved = from_json(path.read_text(encoding="utf-8"))
         if (version := saved.pop("format")) != _FORMAT:
             raise WealthError(f"anytime = {path}: must be in the format {_FORMAT!r}, is {version!r}")
-        lists = {"runs": tuple(saved["runs"]), "pairs": tuple(saved["pairs"])}
-        account = WealthAccount(**{**saved, **lists})
-        numbers = [account.log_wealth, account.log_peak]
-        grid = [account.grid[name] for name in _LISTS] if account.grid else []
-        numbers += [number for values in grid for number in values]
+        grid, state = saved.pop("grid"), {name: saved.pop(name) for name in (*_LISTS, "bets")}
+        state |= {f"grid_{name}": tuple(grid[name]) for name in _LISTS if grid}
+        opening = Opening(**state, pairs=tuple(saved.pop("pairs")), withheld=_WITHHELD)
+        account = WealthAccount(**{**saved, "opening": opening, "runs": tuple(saved["runs"])})
+        numbers = [opening.log_wealth, opening.log_peak, *opening.grid_log_wealth, *opening.grid_log_peak]
         seeds = [run["seed"] for run in account.runs]
         if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
             raise WealthError(f"anytime = {path}: log_wealth, log_peak: must be finite numbers")
         if len(set(seeds)) < len(seeds):
             raise WealthError(f"anytime = {path}: runs: must have different seeds")
-        if account.log_peak < max(0.0, account.log_wealth):
+        if opening.log_peak < max(0.0, opening.log_wealth):
             raise WealthError(f"anytime = {path}: log_peak: must be at least log_wealth, and 0")
         if not all(isinstance(run["samples"], int) for run in account.runs):
             raise WealthError(f"anytime = {path}: runs: each must have its number of samples")
-        if not isinstance(account.bets, dict):
+        if not isinstance(opening.bets, dict):
             raise WealthError(f"anytime = {path}: bets: must be an object")
     except (
         OSError,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from verify.events.view_sample import ViewSample, WorldSamples
 _MOST_ROWS = 1024  # rows of a table: a witness must remain short enough to be read
 MOST_LISTED = 16_384  # values listed in a table
 SEEN_OFTEN = 4  # the fewest draws of a row in the pooled sample from which it is counted
-_MOST_CODES = 200  # values of a reading that is read together with another one
 
 
 def value_families(sorted_values: Sorted) -> Iterator[EventFamily]:
@@ -78,42 +77,6 @@ def row_families(
         places,
         score,
     )
-
-
-def pair_families(
-    fit: WorldSamples, choose: WorldSamples, readings: Sequence[Reading]
-) -> Iterator[EventFamily]:
-    """Rows of every two of some readings that take few values each."""
-    tables, codes = [], []
-    for reading in readings:
-        values, fresh = ([reading.values(world) for world in sample] for sample in (fit, choose))
-        pooled = np.sort(np.concatenate([column[~np.isnan(column)] for column in values]))
-        table = pooled[runs(pooled)[0]] + 0.0
-        if table.size > _MOST_CODES:
-            table = table[:0]
-        tables.append(np.concatenate([table, [np.nan, np.nan]]))  # absent, and not seen when laid out
-        codes.append([_places(table, column).astype(np.uint8) for column in (*values, *fresh)])
-    fit_size = len(fit[0].values), len(fit[1].values)
-    for i, j in combinations(range(len(readings)), 2):
-        width, cells = tables[j].size, tables[i].size * tables[j].size
-        both = [
-            one.astype(np.uint16) * np.uint16(width) + other
-            for one, other in zip(codes[i], codes[j], strict=True)
-        ]
-        first, second = (
-            np.bincount(code, minlength=cells).reshape(-1, width)[:-1, :-1].ravel() for code in both[:2]
-        )
-        often = _most_frequent(first + second, _MOST_ROWS)
-        row, column = np.divmod(often, width - 1)
-        place_of = np.full(cells, often.size, dtype=np.uint16)
-        place_of[row * width + column] = np.arange(often.size)
-        yield from _families_of_table(
-            (readings[i], readings[j]),
-            list(zip(tables[i][row].tolist(), tables[j][column].tolist(), strict=True)),
-            (first[often], second[often]),
-            fit_size,
-            [place_of[code] for code in both[2:]],
-        )
 
 
 def _most_frequent(counts: npt.NDArray[np.integer[Any]], most: int) -> npt.NDArray[np.intp]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, combinations, islice
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from verify.events.rounded_readings import Rounding
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.sequences import sequences
 from verify.events.summaries import ColumnSummary, SummaryOperation
-from verify.events.table_families import pair_families, row_families, value_families
+from verify.events.table_families import row_families, value_families
 from verify.events.view_sample import Column, WorldSamples
 
 
@@ -157,7 +157,8 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
             view = Sorted.from_reading(Where(ColumnValue(column), place, float(at)), fit, choose)
             yield from half_line_family(view)
     if len(kinds.few) * (len(kinds.few) - 1) // 2 <= _LIMITS.pairs:
-        yield from pair_families(fit, choose, [ColumnValue(column) for column in kinds.few])
+        for two in combinations(map(ColumnValue, kinds.few), 2):
+            yield from row_families(fit, choose, two)
     yield from _learned_families(fit, choose, values, steps[: max(0, len(kinds.smooth) - 1)], summaries)
 
 

@@ -304,7 +304,6 @@ def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
     A claim is about the mechanism in real arithmetic, unless the caller says that the machine's arithmetic
     counts (Mironov, *On significance of the least significant bits for differential privacy*, CCS 2012).
     """
-    data, other = result.likelier_first
     outcome = (
         "this counts against the claim"
         if counts
@@ -313,12 +312,6 @@ def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
     return Statement.FLOATING_POINT.finding(
         failing=counts,
         epsilon=at_least(result.epsilon_lower),
-        confidence=result.confidence,
-        draws=result.trials,
-        event=result.event.description,
-        probability=result.probability,
-        data=data,
-        probability_prime=result.probability_prime,
-        data_prime=other,
         outcome=outcome,
+        **result.in_findings,
     )

@@ -69,7 +69,7 @@ _GAPS = (
 _LEAST_PARTED = 4
 """Coordinates of which a last third and every fourth are no other parts than the last one."""
 
-SHRINK = (1.0, 1.0 - 2.0**-48)
+_SHRINK = (1.0, 1.0 - 2.0**-48)
 """Factors of a move that are tried in turn: the second where rounding made the first too long."""
 
 
@@ -241,21 +241,32 @@ def _move(
     domain: Domain, distances: Distances, centre: FloatArray, direction: FloatArray, words: str
 ) -> Iterator[Pair]:
     """Yield the longest allowed move along a direction that starts as near the centre as the domain permits."""
+    move = longest_move(domain, distances, centre, direction)
+    if move is not None:
+        start, end = move
+        yield Pair(as_domain_data(domain, start), as_domain_data(domain, end), words)
+
+
+def longest_move(
+    domain: Domain, distances: Distances, centre: Data, direction: FloatArray
+) -> tuple[Data, Data] | None:
+    """Return the ends of the longest allowed move along a direction from a centre; None if no move is allowed.
+
+    In a box it starts as near the centre as the box permits; in a ball at the centre, and is cut at the surface.
+    """
     ends = ends_of(domain)
-    assert ends is not None
-    low, high = ends
-    if not (high > low).all():
-        return
-    step = min(distances.step(direction), float((high - low).min()))
+    widest = 2.0 * float(domain.widths.max()) if ends is None else float((ends[1] - ends[0]).min())
+    step = min(distances.step(direction), widest)
     step = math.floor(step) if isinstance(domain, Integers) else step
-    for shrink in SHRINK:
-        start, end = moved_inside(low, high, centre, shrink * step * direction)
-        if step > 0 and distances.allow(start, end):
-            yield Pair(as_domain_data(domain, start), as_domain_data(domain, end), words)
-            return
+    for shrink in _SHRINK:
+        move = shrink * step * direction
+        inside = (centre, domain.clip(centre + move)) if ends is None else _moved_inside(*ends, centre, move)
+        if step > 0 and distances.allow(*inside):
+            return inside
+    return None
 
 
-def moved_inside(low: Data, high: Data, centre: Data, move: Data) -> tuple[Data, Data]:
+def _moved_inside(low: Data, high: Data, centre: Data, move: Data) -> tuple[Data, Data]:
     """Return the end points of a move that starts at the centre, or as near it as a box permits."""
     start = np.clip(centre, low - np.minimum(0.0, move), high - np.maximum(0.0, move))
     return start, np.clip(start + move, low, high)
@@ -321,7 +332,7 @@ def _ball_moves(ball: Ball, distances: Distances) -> Iterator[Pair]:
     for words, direction in _directions((ball.size,)):
         norm = float(np.linalg.norm(direction, ord=ball.order))
         step = min(distances.step(direction), 2.0 * ball.radius / norm)
-        moves = [shrink * step * direction for shrink in SHRINK]
+        moves = [shrink * step * direction for shrink in _SHRINK]
         for where, ends in (
             ("through the centre", [(-move / 2.0, move / 2.0) for move in moves]),
             ("from the centre", [(0.0 * move, move / 2.0) for move in moves]),

@@ -12,7 +12,7 @@ from hypothesis.strategies import SearchStrategy
 from mechanisms import Ball, Categories, Domain, Integers
 from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.distances import Distances
-from verify.neighbouring.point_patterns import SHRINK, ends_of, extreme_points, moved_inside
+from verify.neighbouring.point_patterns import ends_of, extreme_points, longest_move
 
 _PARTS = 64  # steps of the grid between a domain's ends that coordinates lie on: short to say, exact to add
 _MOST_EXTREMES = 64  # extreme points of a domain without ends, of which pairs are listed
@@ -51,26 +51,17 @@ def moves(domain: Domain, distances: Distances) -> SearchStrategy[Pair]:
     Where points are few, any two that are near enough. Pairs may coincide or, on balls, lie too far apart: filter
     them.
     """
-    ends = ends_of(domain)
     if isinstance(domain, Categories):
         return st.builds(Pair, points(domain), points(domain))
-    if ends is None and not isinstance(domain, Ball):
+    if ends_of(domain) is None and not isinstance(domain, Ball):
         few = combinations(domain.extremes()[:_MOST_EXTREMES], 2)
         return st.sampled_from([Pair(*two) for two in few if distances.allow(*two)])
-    widest = float((ends[1] - ends[0]).min()) if ends is not None else 2.0 * domain.widths.max()
     size = math.prod(domain.shape)
 
     def move_from(centre: Data, signs: list[int]) -> Pair:
         direction = np.array(signs, dtype=np.float64).reshape(domain.shape)
-        if not direction.any():
-            return Pair(centre, centre)
-        step = min(distances.step(direction), widest)
-        step = math.floor(step) if isinstance(domain, Integers) else step
-        for shrink in SHRINK:
-            move = shrink * step * direction
-            start, end = moved_inside(*ends, centre, move) if ends else (centre, domain.clip(centre + move))
-            if distances.allow(start, end):
-                break
+        move = longest_move(domain, distances, centre, direction) if direction.any() else None
+        start, end = move or (centre, centre)
         return Pair(start.astype(centre.dtype), end.astype(centre.dtype))
 
     signs = st.lists(st.sampled_from((0, 1, -1)), min_size=size, max_size=size)

@@ -26,58 +26,24 @@ other batches at whose end it could have been stopped; one that is stopped befor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from operator import methodcaller
 
 from algorithms.blocks import Executor, Serial
 from mechanisms import BLOCK
 from mechanisms.parameters import ParameterError
 from verify.conduct.progress import Progress, no_progress
 from verify.events.event import Event
-from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.confirmation import Comparison, Confirmation, Counts
+from verify.sampling.confirmation import Confirmation
 from verify.sampling.count_inversion import best_share, choose_inversion
 from verify.sampling.delta_band import delta_band
 from verify.sampling.detection_floor import detection_floor
-from verify.sampling.event_choice import Search, Searched, WorldDraws, choose_events, search
-from verify.sampling.final_test import STOPPED_EARLY, Batch, FinalTask, final_counts
+from verify.sampling.draws import LookPlan
+from verify.sampling.event_choice import Searched, choose_events
+from verify.sampling.final_test import STOPPED_EARLY, final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
 from verify.statistics.binomial_bounds import Inversion
-
-
-@dataclass(frozen=True, slots=True)
-class _Test:
-    """The parameters that all stages share, and the work on a task of any stage."""
-
-    candidates: Sequence[NeighbouringWorlds]
-    final_samples: int
-    claim_epsilon: float
-    claim_delta: float
-    error: float
-    lattice: bool
-    seed: int
-
-    def work(
-        self, task: Search | WorldDraws | Comparison | FinalTask
-    ) -> Searched | ViewSample | Counts | Batch:
-        """Do one task of any stage."""
-        if isinstance(task, WorldDraws):
-            return task.sample(self.candidates, self.seed, lattice=self.lattice)
-        if isinstance(task, FinalTask | Comparison):
-            return task.counts(self.candidates, self.seed)
-        return search(
-            self.candidates,
-            task,
-            final_samples=self.final_samples,
-            delta=self.claim_delta,
-            error=self.error,
-            band=band_epsilons(self.claim_epsilon),
-            lattice=self.lattice,
-            seed=self.seed,
-        )
 
 
 def black_box_test(
@@ -143,17 +109,15 @@ def black_box_test(
     sizes = stage_sizes(len(candidates), samples)
     error = (1.0 - confidence) * (1.0 - STOPPED_EARLY)  # of a test that runs to its end
     strict_error = significance * (1.0 - STOPPED_EARLY)
-    test = _Test(candidates, samples // 4, claim_epsilon, claim_delta, error, lattice, seed)
-
-    with (executor or Serial()).open(test.work) as processes:
-        finalists, spent = choose_events(processes, len(candidates), sizes, samples, tell)
+    plan = LookPlan(
+        candidates, samples, samples // 4, claim_epsilon, claim_delta, error, strict_error, seed, lattice
+    )
+    with (executor or Serial()).open(methodcaller("result", plan)) as processes:
+        finalists, spent = choose_events(processes, plan, sizes, tell)
         # Draws that the choice could not hold in memory go to the comparison of its events.
         rows = max(sizes.confirm, (int(BEFORE_FINAL * samples) - spent) // (2 * len(finalists)))
         rows = rows // BLOCK * BLOCK
-        confirmation = Confirmation(
-            processes, samples, test.final_samples, claim_epsilon, claim_delta, error, strict_error, tell
-        )
-        winner, spent = confirmation.winner(finalists, rows, spent)
+        winner, spent = Confirmation(processes, plan, tell).winner(finalists, rows, spent)
         index, searched = winner.index, winner.searched
         best = searched.events[winner.place]
         trials = (samples - spent) // 2 // BLOCK * BLOCK
@@ -210,12 +174,6 @@ def black_box_test(
         final_batches=counts.sizes,
         laws=counts.laws(searched.bins[winner.place], swapped=best.swapped),
     )
-
-
-def band_epsilons(claim: float) -> tuple[float, ...]:
-    """Values of ε for each of which the band is to have an event: around the claim, and on a fixed scale."""
-    around = [claim * factor for factor in (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)]
-    return tuple(sorted({0.0, *around, *np.geomspace(0.03, 12.0, 20).tolist()}))
 
 
 def _band_events(

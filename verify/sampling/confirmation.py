@@ -32,8 +32,7 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.events.count_events import count_pairs
 from verify.events.event import Event
 from verify.events.predicted_bound import promised_epsilon
-from verify.events.worlds import NeighbouringWorlds
-from verify.sampling.draws import WorldStream, batch_sizes
+from verify.sampling.draws import LookPlan, batch_sizes
 from verify.sampling.event_choice import Searched
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # as `count_pairs` gives them
@@ -91,11 +90,10 @@ class Comparison:
     size: int
     events: tuple[Event, ...]
 
-    def counts(self, candidates: Sequence[NeighbouringWorlds], seed: int) -> Counts:
+    def result(self, plan: LookPlan) -> Counts:
         """Draw the batch of both worlds, with the same random numbers, and count."""
-        candidate, stage = candidates[self.index], SpawnKey.CONFIRM
         first, second = (
-            WorldStream(candidate, self.index, stage, world, seed, alike=True).batch(self.batch, self.size)
+            plan.stream(self.index, SpawnKey.CONFIRM, world, alike=True).batch(self.batch, self.size)
             for world in (False, True)
         )
         return count_pairs(self.events, first, second)
@@ -157,26 +155,15 @@ class Confirmation:
     Attributes
     ----------
     pool
-        Its work on a `Comparison` is `Comparison.counts`.
-    samples
-        Draws of the whole test.
-    final_samples
-        Draws a side of the final test.
-    epsilon, delta
-        The claim.
-    error, strict_error
-        The errors of the reported bound, and of the one that refutes.
+        Its work on a `Comparison` is `Comparison.result`.
+    plan
+        The plan of the test.
     tell
         Function that is called with the progress.
     """
 
     pool: Workers
-    samples: int
-    final_samples: int
-    epsilon: float
-    delta: float
-    error: float
-    strict_error: float
+    plan: LookPlan
     tell: Progress
 
     def winner(
@@ -195,7 +182,7 @@ class Confirmation:
         """
         listed: list[_ListedEvent] = []
         for rank, (index, searched) in enumerate(finalists):
-            self.tell(spent / self.samples, f"comparing events on pair {rank + 1} of {len(finalists)}")
+            self.tell(spent / self.plan.samples, f"comparing events on pair {rank + 1} of {len(finalists)}")
             new = [
                 _ListedEvent(index, place, searched, (0, 0), 0, 0)
                 for place in range(len(searched.found.shortlist))
@@ -206,9 +193,9 @@ class Confirmation:
         rivals = self._contenders(listed, leader)
         if not rivals:
             return leader, spent
-        self.tell(spent / self.samples, "counting a few events once more")
+        self.tell(spent / self.plan.samples, "counting a few events once more")
         pairs = list(dict.fromkeys(one.index for one in (leader, *rivals)))
-        more = int(RULE.again * self.samples) // (2 * len(pairs)) // BLOCK * BLOCK
+        more = int(RULE.again * self.plan.samples) // (2 * len(pairs)) // BLOCK * BLOCK
         if more == 0:
             return leader, spent
         again: list[_ListedEvent] = []
@@ -231,9 +218,9 @@ class Confirmation:
 
     def _promise(self, one: _ListedEvent, caution: float, error: float | None = None) -> float:
         first, second = one.estimates
-        n, level = self.final_samples, self.error if error is None else error
+        n, delta, level = self.plan.final_samples, self.plan.delta, error or self.plan.error
         return promised_epsilon(
-            first, second, one.counted, n, self.delta, level, caution, one.split, few_known=True
+            first, second, one.counted, n, delta, level, caution, one.split, few_known=True
         )
 
     def _choose(self, listed: Iterable[_ListedEvent], caution: float) -> _ListedEvent:
@@ -246,7 +233,7 @@ class Confirmation:
         events = list(listed)
         refuting = self._refuting(events, RULE.sure) or self._refuting(events, caution)
         promises = [(self._promise(one, caution), one) for one in refuting or events]
-        if max(promise for promise, _ in promises) < RULE.poor * self.epsilon:
+        if max(promise for promise, _ in promises) < RULE.poor * self.plan.epsilon:
             promises = [(self._promise(one, RULE.daring), one) for one in events]
         top = max(promise for promise, _ in promises)
         if found := [each for each in promises if each[1].event.readable and each[0] >= RULE.readable * top]:
@@ -256,7 +243,9 @@ class Confirmation:
 
     def _refuting(self, events: Sequence[_ListedEvent], caution: float) -> list[_ListedEvent]:
         """Return the events that refute the claim at its strict level, `caution` errors below their estimates."""
-        return [one for one in events if self._promise(one, caution, self.strict_error) > self.epsilon]
+        return [
+            one for one in events if self._promise(one, caution, self.plan.strict_error) > self.plan.epsilon
+        ]
 
     def _contenders(self, listed: Sequence[_ListedEvent], leader: _ListedEvent) -> list[_ListedEvent]:
         """Return the events to count once more, if the choice is uncertain: the next safest, then by estimate."""

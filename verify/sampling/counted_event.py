@@ -206,6 +206,20 @@ class CountedEvent(ABC):
         counted = [(self.hits, self.trials), (self.hits_prime, self.trials)]
         return Again.from_events(inside, block * min(blocks[0], _MOST_BLOCKS), block * blocks[1], counted)
 
+    @property
+    def in_findings(self) -> dict[str, Any]:
+        """The words of a finding that says what the test counted, by their names in a `Statement`."""
+        data, data_prime = self.likelier_first
+        return {
+            "confidence": self.confidence,
+            "draws": self.trials,
+            "event": self.event.description,
+            "probability": self.probability,
+            "data": data,
+            "probability_prime": self.probability_prime,
+            "data_prime": data_prime,
+        }
+
     def witness(self, reproduce: str) -> Witness:
         """Return the witness for a verdict; `reproduce` is a command that repeats the test."""
         data, data_prime = self.likelier_first

@@ -33,7 +33,7 @@ MOST_EVENTS = 32
 _CURVE = 121  # points of the curves written to JSON
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BandEvent:
     """One event of a band.
 
@@ -156,15 +156,7 @@ class DeltaBand:
             "trade_off": {"alpha": alpha.tolist(), "beta_upper": self.trade_off(alpha).tolist()},
             "mu": self.mu,
             "events": [
-                {
-                    "event": one.event.to_dict(),
-                    "words": one.event.description,
-                    "swapped": one.swapped,
-                    "hits": one.hits,
-                    "hits_prime": one.hits_prime,
-                    "low": one.low,
-                    "up": one.up,
-                }
+                {**vars(one), "event": one.event.to_dict(), "words": one.event.description}
                 for one in self.events
             ],
         }

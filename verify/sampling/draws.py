@@ -13,6 +13,7 @@ others are independent of everything.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,41 @@ def batch_sizes(rows: int, columns: int) -> list[int]:
         sizes.append(min(rows - done, size))
         done += sizes[-1]
     return sizes
+
+
+@dataclass(frozen=True, slots=True)
+class LookPlan:
+    """The parameters that all stages of a black-box test share.
+
+    Attributes
+    ----------
+    candidates
+        The pairs.
+    samples, final_samples
+        Draws in all, and draws a side of the final test.
+    epsilon, delta
+        The claim.
+    error, strict_error
+        Of the bound that is reported, and of the one that refutes.
+    seed
+        Of the test.
+    lattice
+        True to test only the place of numbers on the floating-point lattice.
+    """
+
+    candidates: Sequence[NeighbouringWorlds]
+    samples: int
+    final_samples: int
+    epsilon: float
+    delta: float
+    error: float
+    strict_error: float
+    seed: int
+    lattice: bool = False
+
+    def stream(self, index: int, stage: SpawnKey, world: bool, *, alike: bool) -> WorldStream:
+        """Return the draws of one world of a candidate at a stage."""
+        return WorldStream(self.candidates[index], index, stage, world, self.seed, alike)
 
 
 @dataclass(frozen=True, slots=True)

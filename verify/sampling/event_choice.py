@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,37 +15,12 @@ from verify.events.count_events import count_events
 from verify.events.reading_bins import ReadingBins
 from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample, WorldSamples
-from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.delta_band import MOST_EVENTS
-from verify.sampling.draws import WorldStream
+from verify.sampling.draws import LookPlan
 from verify.sampling.stage_sizes import FINALISTS, StageSizes
 
 _LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
 _LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are tested: there are many readings of each value
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """A candidate on which to search for events, with the number of draws a world, and these if they are made."""
-
-    index: int
-    stage: SpawnKey
-    rows: int
-    worlds: WorldSamples | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WorldDraws:
-    """One world of a candidate on which to look for events."""
-
-    search: Search
-    world: bool
-
-    def sample(self, candidates: Sequence[NeighbouringWorlds], seed: int, *, lattice: bool) -> ViewSample:
-        """Draw it, with the random numbers of the first world."""
-        task, most = self.search, _LARGEST_LATTICE_SEARCH if lattice else _LARGEST_SEARCH
-        stream = WorldStream(candidates[task.index], task.index, task.stage, self.world, seed, alike=True)
-        return stream.sample(task.rows, most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,52 +40,70 @@ class Searched:
     bins: tuple[ReadingBins | None, ...] = ()
 
 
-def search(
-    candidates: Sequence[NeighbouringWorlds],
-    task: Search,
-    *,
-    final_samples: int,
-    delta: float,
-    error: float,
-    band: Sequence[float],
-    lattice: bool,
-    seed: int,
-) -> Searched:
-    """Draw both worlds and search: the first half lays events out, the second compares them."""
-    first, second = task.worlds or (
-        WorldDraws(task, world).sample(candidates, seed, lattice=lattice) for world in (False, True)
-    )
-    if first.columns != second.columns:
-        raise ParameterError(
-            f"candidates must draw views with the same columns from both worlds ({candidates[task.index].pair_label})"
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A candidate on which to search for events, with the number of draws a world, and these if they are made."""
+
+    index: int
+    stage: SpawnKey
+    rows: int
+    worlds: WorldSamples | None = None
+
+    def result(self, plan: LookPlan) -> Searched:
+        """Draw both worlds and search: the first half lays events out, the second compares them."""
+        first, second = self.worlds or (WorldDraws(self, world).result(plan) for world in (False, True))
+        if first.columns != second.columns:
+            label = plan.candidates[self.index].pair_label
+            raise ParameterError(
+                f"candidates must draw views with the same columns from both worlds ({label})"
+            )
+        drawn = len(first.values)
+        half = drawn // 2
+        choose = (first.rows(half), second.rows(half))
+        choosing = self.stage == SpawnKey.CHOOSE
+        found = search_events(
+            (first.rows(0, half), second.rows(0, half)),
+            choose,
+            final_samples=plan.final_samples,
+            delta=plan.delta,
+            error=plan.error,
+            band_epsilons=band_epsilons(plan.epsilon) if choosing else (),
+            lattice=plan.lattice,
+            shortlist=choosing,
         )
-    drawn = len(first.values)
-    half = drawn // 2
-    choose = (first.rows(half), second.rows(half))
-    choosing = task.stage == SpawnKey.CHOOSE
-    found = search_events(
-        (first.rows(0, half), second.rows(0, half)),
-        choose,
-        final_samples=final_samples,
-        delta=delta,
-        error=error,
-        band_epsilons=band if choosing else (),
-        lattice=lattice,
-        shortlist=choosing,
-    )
-    events = (*found.shortlist, *found.band[: MOST_EVENTS - 3])
-    hits, bins = np.zeros((2, 0), dtype=np.int64), tuple[ReadingBins | None, ...]()
-    if choosing:
-        bins = tuple(ReadingBins.for_event(one.event, *choose) for one in found.shortlist)
-        hits = np.stack([count_events([one.event for one in events], world) for world in choose])
-    return Searched(found, events, hits, drawn - half, drawn, len(first.columns), bins)
+        events = (*found.shortlist, *found.band[: MOST_EVENTS - 3])
+        hits, bins = np.zeros((2, 0), dtype=np.int64), tuple[ReadingBins | None, ...]()
+        if choosing:
+            bins = tuple(ReadingBins.for_event(one.event, *choose) for one in found.shortlist)
+            hits = np.stack([count_events([one.event for one in events], world) for world in choose])
+        return Searched(found, events, hits, drawn - half, drawn, len(first.columns), bins)
+
+
+@dataclass(frozen=True, slots=True)
+class WorldDraws:
+    """One world of a candidate on which to look for events."""
+
+    search: Search
+    world: bool
+
+    def result(self, plan: LookPlan) -> ViewSample:
+        """Draw it, with the random numbers of the first world."""
+        task, most = self.search, _LARGEST_LATTICE_SEARCH if plan.lattice else _LARGEST_SEARCH
+        return plan.stream(task.index, task.stage, self.world, alike=True).sample(task.rows, most)
+
+
+def band_epsilons(claim: float) -> tuple[float, ...]:
+    """Values of ε for each of which the band is to have an event: around the claim, and on a fixed scale."""
+    around = [claim * factor for factor in (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)]
+    return tuple(sorted({0.0, *around, *np.geomspace(0.03, 12.0, 20).tolist()}))
 
 
 def choose_events(
-    processes: Workers, candidates: int, sizes: StageSizes, samples: int, tell: Progress
+    processes: Workers, plan: LookPlan, sizes: StageSizes, tell: Progress
 ) -> tuple[list[tuple[int, Searched]], int]:
     """Run the two stages; return the pairs' indices with the search of each, and the draws spent."""
-    finalists, spent = list(range(candidates)), 0
+    candidates, samples, spent = len(plan.candidates), plan.samples, 0
+    finalists = list(range(candidates))
     if sizes.scan:
         ranked: list[tuple[float, int]] = []
         tell(0.0, f"scanning pair 1 of {candidates}")

@@ -17,9 +17,8 @@ from verify.events.count_events import counted_and_marked
 from verify.events.event import Event
 from verify.events.reading_bins import ReadingBins
 from verify.events.view_sample import ReadOnce
-from verify.events.worlds import NeighbouringWorlds
 from verify.findings.finding import ReadingLaws
-from verify.sampling.draws import WorldStream, batch_sizes
+from verify.sampling.draws import LookPlan, batch_sizes
 from verify.sampling.independence import dependence
 
 STOPPED_EARLY = 0.2
@@ -54,9 +53,9 @@ class FinalTask:
     events: tuple[Event, ...]
     bins: ReadingBins | None
 
-    def counts(self, candidates: Sequence[NeighbouringWorlds], seed: int) -> Batch:
+    def result(self, plan: LookPlan) -> Batch:
         """Draw the batch and count its events."""
-        stream = WorldStream(candidates[self.index], self.index, SpawnKey.FINAL, self.world, seed)
+        stream = plan.stream(self.index, SpawnKey.FINAL, self.world, alike=False)
         sample = ReadOnce.from_sample(stream.batch(self.batch, self.size))
         counts, marks = counted_and_marked(self.events, sample)
         binned = None if self.bins is None else self.bins.counts(sample, marks)
@@ -142,7 +141,7 @@ def final_counts(
     Parameters
     ----------
     pool
-        Its work is `FinalTask.counts`.
+        Its work on a `FinalTask` is `FinalTask.result`.
     bins
         The bins of the first event.
     columns

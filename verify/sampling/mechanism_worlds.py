@@ -45,18 +45,14 @@ def mechanism_worlds(mechanism: Mechanism) -> list[NeighbouringWorlds]:
     """Return the pairs of values for a sampled test; behind a transformation, of records."""
     _check_moves(mechanism)
     if isinstance(mechanism, Transformed):
-        return [
-            NeighbouringWorlds(
-                (f"the value {pair.record}", f"the value {pair.other}"),
-                _drawer(mechanism.mechanism, pair.start, pair.end),
-            )
-            for pair in farthest_records(mechanism)
-        ]
+        inner, far = mechanism.mechanism, farthest_records(mechanism)
+        pairs = [(pair.record, pair.other, pair.start, pair.end) for pair in far]
+    else:
+        inner = mechanism
+        pairs = [(start.tolist(), end.tolist(), start, end) for start, end in _moves(mechanism)]
     return [
-        NeighbouringWorlds(
-            (f"the value {start.tolist()}", f"the value {end.tolist()}"), _drawer(mechanism, start, end)
-        )
-        for start, end in _moves(mechanism)
+        NeighbouringWorlds((f"the value {one}", f"the value {other}"), _drawer(inner, start, end))
+        for one, other, start, end in pairs
     ]
 
 
@@ -99,19 +95,12 @@ def _false_profile(
     result = SingleLook().test(candidates, quiet, epsilon=epsilon, delta=delta)
     if not result.refuted:
         return None
-    data, data_prime = result.likelier_first
     return Statement.FALSE_PROFILE.finding(
         place,
         mechanism=name,
         declared=at_most(epsilon),
         lost=at_least(result.epsilon_lower),
-        confidence=result.confidence,
-        draws=result.trials,
-        event=result.event.description,
-        probability=result.probability,
-        data=data,
-        probability_prime=result.probability_prime,
-        data_prime=data_prime,
+        **result.in_findings,
     )
 
 

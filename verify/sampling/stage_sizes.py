@@ -43,7 +43,7 @@ def fewest_samples(candidates: int) -> int:
     worlds = 2 * min(candidates, FINALISTS)
     if candidates <= FINALISTS:
         return int(_FEWEST * worlds / _MOST_OF_FEW)
-    return max(_fewest_for(_OF_MANY.choose, worlds), _fewest_for(_OF_MANY.scan, 2 * candidates))
+    return math.ceil(_FEWEST * max(worlds / _OF_MANY.choose, 2 * candidates / _OF_MANY.scan))
 
 
 FEWEST_SAMPLES = fewest_samples(1)
@@ -57,26 +57,14 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
     ParameterError
         If there are fewer than `fewest_samples`.
     """
-    few = candidates <= FINALISTS
-    shares = _OF_FEW if few else _OF_MANY
-    worlds = 2 * min(candidates, FINALISTS)
-    scan = int(shares.scan * samples) // (2 * candidates) // BLOCK * BLOCK
-    choose = int(shares.choose * samples) // worlds // BLOCK * BLOCK
-    if few and _FEWEST * worlds <= _MOST_OF_FEW * samples:
-        choose = max(choose, _FEWEST)
-    confirm = max(BLOCK, int(shares.confirm * samples) // worlds // BLOCK * BLOCK)
-    if (scan < _FEWEST and not few) or choose < _FEWEST:
-        least = fewest_samples(candidates)
+    least = fewest_samples(candidates)
+    if samples < least:
         raise ParameterError(
             f"samples = {samples:,}: must be at least {least:,} for {candidates} pair(s) of neighbours"
         )
-    return StageSizes(scan, choose, confirm)
-
-
-def _fewest_for(share: float, worlds: int) -> int:
-    """Return the fewest samples with enough draws for each of `worlds` worlds in the share `share` of them."""
-    enough = _FEWEST * worlds
-    samples = math.floor(enough / share) - 1  # rounding may move the edge by one
-    while int(share * samples) < enough:
-        samples += 1
-    return samples
+    few = candidates <= FINALISTS
+    shares, worlds = _OF_FEW if few else _OF_MANY, 2 * min(candidates, FINALISTS)
+    scan = max(int(shares.scan * samples) // (2 * candidates) // BLOCK * BLOCK, _FEWEST)
+    choose = max(int(shares.choose * samples) // worlds // BLOCK * BLOCK, _FEWEST)
+    confirm = max(int(shares.confirm * samples) // worlds // BLOCK * BLOCK, BLOCK)
+    return StageSizes(0 if few else scan, choose, confirm)

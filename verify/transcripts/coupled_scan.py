@@ -25,10 +25,10 @@ from verify.transcripts.predicted_bounds import (
     STANDARD_ERRORS,
     PlannedTest,
     ScoredFeature,
-    best_events,
     best_pair,
-    distinct_values,
+    best_pairs,
     predicted_bound,
+    score_features,
 )
 from verify.transcripts.transcript import ActionSpace, Transcript
 from verify.transcripts.view_pair import ViewPair
@@ -59,76 +59,37 @@ def scan_transcripts(
     seed
         The seed of all randomness.
     """
-    pairs = []
-    for background, child in zip(backgrounds, seed.spawn(len(backgrounds)), strict=True):
-        if background.neighbours:
-            pair = _scan_one(build, problem, background, planned, lanes, child)
-            if pair is not None:
-                pairs.append(pair)
-    return sorted(pairs, key=lambda pair: -pair.predicted)
 
+    def scan(background: Background, child: np.random.SeedSequence) -> ViewPair | None:
+        data, neighbours = background.data, background.neighbours
+        gate = Coupled(child, lanes, len(neighbours))
+        worlds = np.stack([data, *(neighbour.apply_to(data) for neighbour in neighbours)])
+        transcript = Transcript(played_actions(build, problem, gate, worlds))
+        records = sorted({neighbour.record for neighbour in neighbours})
+        if planned.hidden:
+            for record in records:
+                if record != INITIAL_RECORD:
+                    transcript.hide(record)
+        with np.errstate(over="ignore"):
+            weights = np.minimum(np.exp(-gate.loss), 1e300)  # of each draw, on each neighbour
 
-def _scan_one(
-    build: BuildLearner,
-    problem: Problem,
-    background: Background,
-    planned: PlannedTest,
-    lanes: int,
-    seed: np.random.SeedSequence,
-) -> ViewPair | None:
-    """Scan one background; None if no feature of its actions ever varies."""
-    data, neighbours = background.data, background.neighbours
-    gate = Coupled(seed, lanes, len(neighbours))
-    worlds = np.stack([data, *(neighbour.apply_to(data) for neighbour in neighbours)])
-    transcript = Transcript(played_actions(build, problem, gate, worlds))
-    records = sorted({neighbour.record for neighbour in neighbours})
-    if planned.hidden:
+        def bound(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
+            return _careful_bound(*event, draws=lanes, final=final, delta=planned.delta, more=more)
+
+        def score(features: Sequence[ActionFeature], which: Sequence[int]) -> list[list[ScoredFeature]]:
+            w = weights[list(which)]
+            return score_features(features, transcript, (np.ones_like(w), w, w * w), lanes, bound, planned)
+
+        space = ActionSpace.from_problem(problem)
+        scored = score(features_for(transcript, space, None), range(len(neighbours)))
         for record in records:
-            if record != INITIAL_RECORD:
-                transcript.hide(record)
-    with np.errstate(over="ignore"):
-        weights = np.minimum(np.exp(-gate.loss), 1e300)  # of each draw, on each neighbour
+            here = [j for j, neighbour in enumerate(neighbours) if neighbour.record == record]
+            anchored = score(features_for(transcript, space, record, general=False), here)
+            for j, found in zip(here, anchored, strict=True):
+                scored[j] += found
+        return best_pair(background, scored, space)
 
-    scored: list[list[ScoredFeature]] = [[] for _ in neighbours]
-    space = ActionSpace.from_problem(problem)
-    everywhere = features_for(transcript, space, None)
-    _score(everywhere, range(len(neighbours)), transcript, weights, planned, scored)
-    for record in records:
-        here = [j for j, neighbour in enumerate(neighbours) if neighbour.record == record]
-        anchored = features_for(transcript, space, record, general=False)
-        _score(anchored, here, transcript, weights, planned, scored)
-    return best_pair(background, scored, space)
-
-
-def _score(
-    features: Sequence[ActionFeature],
-    which: Sequence[int],
-    transcript: Transcript,
-    weights: FloatArray,
-    planned: PlannedTest,
-    scored: list[list[ScoredFeature]],
-) -> None:
-    """Append to each neighbour's list the bound that the best event of every feature predicts, and its rounds."""
-    of_those = weights[list(which)]
-    neighbours, draws = of_those.shape
-
-    def bound(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
-        return _careful_bound(*event, draws=draws, final=final, delta=planned.delta, more=more)
-
-    for feature in features:
-        values, index, hits = distinct_values(feature, feature.values(transcript))
-        k = len(values)
-        if k == 1:
-            continue
-        places = (index + k * np.arange(neighbours)[:, np.newaxis]).reshape(-1)
-        # Means of w^0, w^1, w^2 over draws with each value.
-        sums = [np.broadcast_to(hits / draws, (neighbours, k))]
-        for power in (of_those, of_those * of_those):
-            total = np.bincount(places, weights=power.reshape(-1), minlength=neighbours * k)
-            sums.append(total.reshape(neighbours, k) / draws)
-        bounds, needed = best_events(feature, values, sums, bound, planned)
-        for j, each, rounds in zip(which, bounds.tolist(), needed.tolist(), strict=True):
-            scored[j].append(ScoredFeature(each, rounds, feature))
+    return best_pairs(backgrounds, scan, seed)
 
 
 def _careful_bound(

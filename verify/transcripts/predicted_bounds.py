@@ -23,7 +23,7 @@ from verify.transcripts.action_features import (
     without_repeats,
 )
 from verify.transcripts.neighbours import Background
-from verify.transcripts.transcript import ActionSpace
+from verify.transcripts.transcript import ActionSpace, Transcript
 from verify.transcripts.view_pair import ViewPair
 
 FEWEST_HITS = 16
@@ -89,15 +89,25 @@ def best_events(
     planned
         The final test.
     """
-    neighbours, k = sums[1].shape
-    last = np.full(k, feature.last_round)
     if feature.column.kind == "category":  # the values of lowest ratio together, and of highest
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(sums[0] > 0.0, sums[1] / sums[0], np.inf)
         order = np.argsort(ratio, axis=1, kind="stable")
         sums = [np.take_along_axis(each, order, axis=1) for each in sums]
-    elif isinstance(feature, PlayTime | FirstSwitch):  # "at most t" is known in round t
-        last = np.minimum(values, feature.last_round)
+    return best_half_lines(last_rounds(feature, values), sums, bound, planned)
+
+
+def last_rounds(feature: ActionFeature, values: IntArray) -> IntArray:
+    """Return the round in which it is known that a feature is at most each of its values, in increasing order."""
+    if isinstance(feature, PlayTime | FirstSwitch):  # "at most t" is known in round t
+        return np.minimum(values, feature.last_round)
+    return np.full(len(values), feature.last_round)
+
+
+def best_half_lines(
+    last: IntArray, sums: Sequence[FloatArray], bound: _EventBound, planned: PlannedTest
+) -> tuple[FloatArray, IntArray]:
+    """Return the same as `best_events` of the half-lines of values in an order; `last` are their rounds."""
     below = [np.cumsum(each, axis=1) for each in sums]
     above = [each[:, -1:] - each[:, :-1] for each in below]
     below = [each[:, :-1] for each in below]
@@ -106,7 +116,45 @@ def best_events(
         [bound(event, final, more) for event in (below, above) for more in (True, False)], axis=1
     )
     at = np.argmax(bounds, axis=1)
-    return bounds[np.arange(neighbours), at], last[:-1][at % (k - 1)]
+    return bounds[np.arange(len(bounds)), at], last[:-1][at % (len(last) - 1)]
+
+
+def score_features(
+    features: Sequence[ActionFeature],
+    transcript: Transcript,
+    weights: Sequence[FloatArray],
+    draws: int,
+    bound: _EventBound,
+    planned: PlannedTest,
+) -> list[list[ScoredFeature]]:
+    """Return, for each neighbour, the bound that the best event of every feature predicts; of those that vary.
+
+    Parameters
+    ----------
+    features, transcript
+        The features, and the draws.
+    weights
+        Weights of the draws on each neighbour, shape (neighbours, draws): those whose means over the draws in an event
+        are its probability on D, on D', and further means that `bound` needs.
+    draws
+        The number of draws that the means are over.
+    bound, planned
+        As for `best_events`.
+    """
+    found: list[list[ScoredFeature]] = [[] for _ in weights[0]]
+    for feature in features:
+        values, index, _ = distinct_values(feature, feature.values(transcript))
+        k = len(values)
+        if k == 1:
+            continue
+        places = (index + k * np.arange(len(found))[:, np.newaxis]).reshape(-1)
+        sums = [
+            np.bincount(places, power.reshape(-1), len(found) * k).reshape(-1, k) / draws for power in weights
+        ]
+        bounds, needed = best_events(feature, values, sums, bound, planned)
+        for those, predicted, rounds in zip(found, bounds.tolist(), needed.tolist(), strict=True):
+            those.append(ScoredFeature(predicted, rounds, feature))
+    return found
 
 
 def distinct_values(
@@ -142,6 +190,27 @@ class ScoredFeature:
     predicted: float
     rounds: int
     feature: ActionFeature
+
+
+def best_pairs(
+    backgrounds: Sequence[Background],
+    scan: Callable[[Background, np.random.SeedSequence], ViewPair | None],
+    seed: np.random.SeedSequence,
+) -> list[ViewPair]:
+    """Return the pairs that a scan finds on data sets with neighbours, the most telling first.
+
+    Parameters
+    ----------
+    backgrounds
+        Data sets with their neighbours.
+    scan
+        From one of them and a seed to its best pair.
+    seed
+        Of all randomness.
+    """
+    children = zip(backgrounds, seed.spawn(len(backgrounds)), strict=True)
+    found = (scan(background, child) for background, child in children if background.neighbours)
+    return sorted((pair for pair in found if pair is not None), key=lambda pair: -pair.predicted)
 
 
 def best_pair(

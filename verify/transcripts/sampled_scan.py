@@ -17,10 +17,10 @@ from verify.transcripts.predicted_bounds import (
     STANDARD_ERRORS,
     PlannedTest,
     ScoredFeature,
-    best_events,
     best_pair,
-    distinct_values,
+    best_pairs,
     predicted_bound,
+    score_features,
 )
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 from verify.transcripts.view_pair import ViewPair
@@ -55,10 +55,8 @@ def sample_transcripts(
     seed
         The seed of all randomness.
     """
-    pairs: list[ViewPair] = []
-    for background, child in zip(backgrounds, seed.spawn(len(backgrounds)), strict=True):
-        if not background.neighbours:
-            continue
+
+    def scan(background: Background, child: np.random.SeedSequence) -> ViewPair | None:
         seeds = child.spawn(1 + len(background.neighbours))
         first = draw(background.data, draws, seeds[0])
         scored = [
@@ -67,10 +65,9 @@ def sample_transcripts(
             )
             for neighbour, own in zip(background.neighbours, seeds[1:], strict=True)
         ]
-        pair = best_pair(background, scored, space)
-        if pair is not None:
-            pairs.append(pair)
-    return sorted(pairs, key=lambda pair: -pair.predicted)
+        return best_pair(background, scored, space)
+
+    return best_pairs(backgrounds, scan, seed)
 
 
 def _score_features(
@@ -92,13 +89,6 @@ def _score_features(
         rare = rare + STANDARD_ERRORS * np.sqrt((rare + 1.0 / n) / n)
         return predicted_bound(likely, rare, final, planned.delta)
 
-    found = []
-    for feature in features_for(both, space, neighbour.record):
-        values, index, _ = distinct_values(feature, feature.values(both))
-        k = len(values)
-        if k == 1:
-            continue
-        shares = [np.bincount(half, minlength=k)[np.newaxis] / n for half in (index[:n], index[n:])]
-        bounds, needed = best_events(feature, values, shares, bound, planned)
-        found.append(ScoredFeature(float(bounds[0]), int(needed[0]), feature))
-    return found
+    in_first = np.repeat([[1.0, 0.0]], n, axis=1)
+    features = features_for(both, space, neighbour.record)
+    return score_features(features, both, (in_first, 1.0 - in_first), n, bound, planned)[0]

@@ -54,9 +54,8 @@ def test_a_run_is_saved_with_the_pairs_that_were_found_and_the_next_begins_with_
     first.save(evidence)
     assert evidence.details["wealth"]["runs"] == 1
     account = open_account(file, "it", "", CLAIM, {})
-    assert account.pairs == (FOUND,)
     assert account.opening.pairs == (FOUND,)
-    assert account.log_wealth == result.log_wealth
+    assert account.opening.log_wealth == result.log_wealth
     assert bet(Bets(4, account, file), Source()).refuted
 
 

@@ -13,7 +13,7 @@ from verify.events.worlds import NeighbouringWorlds
 from verify.sampling import confirmation
 from verify.sampling.black_box import black_box_test
 from verify.sampling.confirmation import RULE, Confirmation
-from verify.sampling.draws import batch_sizes
+from verify.sampling.draws import LookPlan, batch_sizes
 from verify.sampling.event_choice import Searched
 
 SAMPLES, ROWS, SPENT = 8_000_000, 512_000, 2_000_000
@@ -44,7 +44,8 @@ def searched(events):
 
 
 def winner(counts, events=(FREQUENT, RARE), finalists=1, claim=0.5):
-    tested = Confirmation(counts, SAMPLES, 2_500_000, claim, 0.0, 0.05, 5e-5, lambda share, doing: None)
+    plan = LookPlan((), SAMPLES, 2_500_000, claim, 0.0, 0.05, 5e-5, seed=0)
+    tested = Confirmation(counts, plan, lambda share, doing: None)
     best, spent = tested.winner([(i, searched(events)) for i in range(finalists)], ROWS, SPENT)
     return best, spent - SPENT
 

@@ -19,7 +19,7 @@ from verify.events.readings import ColumnValue
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
-from verify.sampling.draws import FIRST_BATCH, WorldStream, batch_sizes
+from verify.sampling.draws import FIRST_BATCH, LookPlan, WorldStream, batch_sizes
 from verify.sampling.final_test import OPENING_SHARE, FinalTask, final_counts, share_of_error
 
 COLUMNS = (Column("x", "the output", "real"),)
@@ -31,6 +31,7 @@ def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
 
 CANDIDATES = [NeighbouringWorlds(("D", "D′"), draw)]
 EVENT = HalfLine(ColumnValue(COLUMNS[0]), 0.5, True)
+PLAN = LookPlan(CANDIDATES, 0, 0, 0.0, 0.0, 0.05, 1e-4, seed=3)
 
 
 def test_all_looks_together_spend_no_more_than_the_error() -> None:
@@ -48,7 +49,7 @@ def run(stop_after: float = math.inf, trials: int = 700_032) -> Any:
             for number, task in enumerate(tasks):
                 if number >= stop_after:
                     raise Stop
-                yield task.counts(CANDIDATES, 3)
+                yield task.result(PLAN)
 
     return final_counts(Stopping(), 0, [EVENT], trials=trials, columns=1, progress=lambda done: None)
 
@@ -70,7 +71,7 @@ def test_a_stopped_test_has_the_first_batches_of_both_worlds() -> None:
 def test_workers_do_not_change_the_counts() -> None:
     counts = []
     for workers in (1, 2):
-        with Processes(workers).open(lambda task: task.counts(CANDIDATES, 3)) as processes:
+        with Processes(workers).open(lambda task: task.result(PLAN)) as processes:
             counts.append(
                 final_counts(processes, 0, [EVENT], trials=700_032, columns=1, progress=lambda done: None)
             )

@@ -131,58 +131,47 @@ class Environment:
     pull_arm = step = draw = play = sample = reward = get_reward = generate_reward = __call__ = pull
 
 
-def play_alone(play: _SelfPlay, bandit: Any, environment: Environment) -> list[int]:
-    """Let a bandit play in its environment until the environment ends it; the arms it pulled.
+def play_alone(play: _SelfPlay, bandit: Any, environment: Environment, *, stops: bool) -> list[int]:
+    """Let a bandit play in its environment until the environment ends it, or until it stops by itself if it `stops`.
 
-    Its method is called again as long as it pulls arms: some play one round a call, some all of them.
+    The method of one that does not stop is called again as long as it pulls arms: some play one round a call, some all
+    of them.
+
+    Returns
+    -------
+    list of int
+        The arms it pulled; then the arm that one which stops returned, if it did.
 
     Raises
     ------
     BanditError
-        If it stops before.
+        If it stops, and should not; a `WrongArm` if it returns a value that is no arm.
     """
     run, given = _play_call(play, bandit, environment)
+    pulled, returned = environment.pulled, None
     try:
-        while len(environment.pulled) < environment.rounds:
-            before = len(environment.pulled)
-            run(*given)
+        while stops or len(pulled) < environment.rounds:
+            before = len(pulled)
+            returned = run(*given)
             environment.raise_from_c()
-            if len(environment.pulled) == before:
+            if stops:
+                break
+            if len(pulled) == before:
                 raise BanditError(
                     f"play = {getattr(play, '__name__', play)!r}: pulled {before} of {environment.rounds} arms of its "
                     "environment; must go on until the environment stops it; give stops=True if it stops by itself, as "
                     "best-arm identification does"
                 )
     except _GameOver:
-        pass
-    return environment.pulled
-
-
-def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment) -> list[int]:
-    """Let a bandit play in its environment until it stops by itself, or the environment ends it.
-
-    Returns
-    -------
-    list of int
-        The arms it pulled; then the arm it returned, if it did.
-
-    Raises
-    ------
-    WrongArm
-        If it returns a value that is no arm.
-    """
-    run, given = _play_call(play, bandit, environment)
-    found = environment.pulled
-    try:
-        returned = run(*given)
-        environment.raise_from_c()
-    except _GameOver:
         returned = None
     if isinstance(returned, tuple) and returned:
         returned = returned[-1]
-    if returned is None:
-        return found
-    return [*found, arm_of(returned, environment.arms, len(found), play if isinstance(play, str) else "play")]
+    if not stops or returned is None:
+        return pulled
+    return [
+        *pulled,
+        arm_of(returned, environment.arms, len(pulled), play if isinstance(play, str) else "play"),
+    ]
 
 
 def _play_call(

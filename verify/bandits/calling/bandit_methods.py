@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,20 +49,40 @@ _STEPS = ("step", "act", "next", "choose", "select_arm")
 
 
 @dataclass(frozen=True)
+class _Called:
+    """A method, or a function of the bandit first, with the arguments of its calls."""
+
+    method: str | Callable[..., Any]
+    arguments: Arguments
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return self.method if isinstance(self.method, str) else getattr(self.method, "__name__", "select")
+
+    def bound(self, bandit: Any) -> Callable[..., Any]:
+        """Return the function of its arguments that calls it."""
+        if isinstance(self.method, str):
+            found: Callable[..., Any] = getattr(bandit, self.method)
+            return found
+        return partial(self.method, bandit)
+
+
+@dataclass(frozen=True)
 class Calls:
     """The methods of a bandit class that are called in every round, with their arguments: one value for all bandits.
 
     Attributes
     ----------
     select, update
-        The method's name with its arguments, or a function of the bandit first.
+        The call that returns an arm, and the one that receives its reward.
     step
         A method that is both.
     """
 
-    select: tuple[str, Arguments] | Callable[[Any, int], Any] | None = None
-    update: tuple[str, Arguments] | Callable[[Any, int, float], Any] | None = None
-    step: tuple[str, Arguments] | None = None
+    select: _Called | None = None
+    update: _Called | None = None
+    step: _Called | None = None
 
     @classmethod
     def from_bandit(
@@ -85,25 +106,21 @@ class Calls:
         more: tuple[Role, ...] = ("context",) if contexts else ()
         told: tuple[Role, ...] = ("arm", "reward", "round", *more)
         if step is not None:
-            return cls(step=(step, _arguments(bandit, "step", step, told, ("reward", "arm"))))
+            return cls(step=_called(bandit, "step", step, told, ("reward", "arm")))
         asked: tuple[Role, ...] = ("round", "arms", *more)
         if select is None:
             select = _usual_method(bandit, "select", _SELECTS, asked, ())
         if update is None:
             update = _usual_method(bandit, "update", _UPDATES, told, ("arm", "reward"), but=select)
         return cls(
-            (select, _arguments(bandit, "select", select, asked, ("round",)))
-            if isinstance(select, str)
-            else select,
-            (update, _arguments(bandit, "update", update, told, ("arm", "reward")))
-            if isinstance(update, str)
-            else update,
+            _called(bandit, "select", select, asked, ("round",)),
+            _called(bandit, "update", update, told, ("arm", "reward")),
         )
 
     def bound(self, bandit: Any, arms: int, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
         """Return the functions that ask a bandit for an arm and pass it the reward; `contexts` has one a round."""
         if self.step is not None:
-            return _stepper(bandit, *self.step, arms, contexts)
+            return _stepper(bandit, self.step, arms, contexts)
         assert self.select is not None
         assert self.update is not None
         return _selector(bandit, self.select, arms, contexts), _updater(bandit, self.update, contexts)
@@ -150,29 +167,27 @@ def _usual_method(
     )
 
 
-def _arguments(
-    bandit: Any, parameter: str, name: str, offered: tuple[Role, ...], otherwise: tuple[Role, ...]
-) -> Arguments:
+def _called(
+    bandit: Any,
+    parameter: str,
+    name: str | Callable[..., Any],
+    offered: tuple[Role, ...],
+    otherwise: tuple[Role, ...],
+) -> _Called:
+    """Return a method with the arguments that it is given; a function of the user's own gets `otherwise`."""
+    if not isinstance(name, str):
+        return _Called(name, Arguments(otherwise))
     method = method_of(bandit, parameter, name)
     try:
-        return arguments_of(method, offered, otherwise)
+        return _Called(name, arguments_of(method, offered, otherwise))
     except ArgumentsError as error:
         raise BanditError(
             f"{parameter} = {name!r} of {type(bandit).__qualname__} {error}; or give {parameter}=..., a function"
         ) from None
 
 
-def _selector(
-    bandit: Any,
-    select: tuple[str, Arguments] | Callable[[Any, int], Any],
-    arms: int,
-    contexts: Sequence[Any] | None,
-) -> Select:
-    if not isinstance(select, tuple):
-        function, called = select, getattr(select, "__name__", "select")
-        return lambda number: arm_of(function(bandit, number), arms, number, called)
-    name, arguments = select
-    method = getattr(bandit, name)
+def _selector(bandit: Any, select: _Called, arms: int, contexts: Sequence[Any] | None) -> Select:
+    name, arguments, method = select.name, select.arguments, select.bound(bandit)
     if not arguments.roles:
         return lambda number: arm_of(method(), arms, number, name)
     if arguments == Arguments(("round",)):
@@ -190,17 +205,9 @@ def _selector(
     return select_arm
 
 
-def _updater(
-    bandit: Any,
-    update: tuple[str, Arguments] | Callable[[Any, int, float], Any],
-    contexts: Sequence[Any] | None,
-) -> Update:
-    if not isinstance(update, tuple):
-        function = update
-        return lambda arm, reward: function(bandit, arm, reward)
-    name, arguments = update
-    method: Callable[..., Any] = getattr(bandit, name)
-    if name in _BATCHES:
+def _updater(bandit: Any, update: _Called, contexts: Sequence[Any] | None) -> Update:
+    arguments, method = update.arguments, update.bound(bandit)
+    if update.method in _BATCHES:
         told = method
 
         def method(*values: Any, **named: Any) -> Any:
@@ -223,10 +230,8 @@ def _updater(
     return tell
 
 
-def _stepper(
-    bandit: Any, name: str, arguments: Arguments, arms: int, contexts: Sequence[Any] | None
-) -> tuple[Select, Update]:
-    method: Callable[..., Any] = getattr(bandit, name)
+def _stepper(bandit: Any, step: _Called, arms: int, contexts: Sequence[Any] | None) -> tuple[Select, Update]:
+    name, arguments, method = step.name, step.arguments, step.bound(bandit)
     last: dict[Role, Any] = {"arm": None, "reward": None, "round": 0, "context": None}
 
     def select(number: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from verify.bandits.calling.bandit_construction import Maker
-from verify.bandits.calling.bandit_environment import Environment, Reward, play_alone, play_until_it_stops
+from verify.bandits.calling.bandit_environment import Environment, play_alone
 from verify.bandits.calling.bandit_messages import MessageLog
 from verify.bandits.calling.bandit_methods import Calls
 from verify.bandits.calling.run_generators import RunGenerators
@@ -48,13 +48,24 @@ class BanditRuns:
             self.generators.begin(number)
             yield place
 
-    def play_rounds(
-        self, rewards: Sequence[Outcomes], contexts: Sequence[Any] | None, log: MessageLog | None
+    def play(
+        self,
+        rewards: Sequence[Outcomes],
+        contexts: Sequence[Any] | None = None,
+        log: MessageLog | None = None,
     ) -> list[int]:
-        """Play a fresh bandit round by round on rewards; return the arms that it selects, and its end by an error.
+        """Play a fresh bandit on the rewards of some rounds; return its arms, and its end, if it stops or by an error.
 
         Contexts replace public ones.
         """
+        if self.bandit.play is not None:
+            return self._play_by_itself(rewards, log)
+        return self._play_rounds(rewards, contexts, log)
+
+    def _play_rounds(
+        self, rewards: Sequence[Outcomes], contexts: Sequence[Any] | None, log: MessageLog | None
+    ) -> list[int]:
+        """Play a fresh bandit round by round."""
         made = self._make_bandit(self._idle)
         if self._start is not None:
             self._start(made)
@@ -79,8 +90,8 @@ class BanditRuns:
         """Return the actions in all places, the last of which are "no arm" if the play has ended."""
         return [*played, *[self.bandit.arms] * (places - len(played))][:places]
 
-    def play_by_itself(self, rounds: int, reward: Reward, log: MessageLog | None = None) -> list[int]:
-        """Let a fresh bandit play by itself; return its arms, and its end, if it stops or by an error."""
+    def _play_by_itself(self, rewards: Sequence[Outcomes], log: MessageLog | None) -> list[int]:
+        """Let a fresh bandit play by itself."""
         own = self.bandit
         assert own.play is not None
         made: Any = None
@@ -89,18 +100,19 @@ class BanditRuns:
             if log is not None:
                 log.end_round(made, number)
 
-        pulls = min(rounds, own.rounds)  # the last place may be for its returned arm
-        environment = Environment(own.arms, pulls, reward, own.rounds, round_ends)
+        pulls = min(len(rewards), own.rounds)  # the last place may be for its returned arm
+        environment = Environment(
+            own.arms, pulls, lambda number, arm: rewards[number][arm], own.rounds, round_ends
+        )
         made = self._make_bandit(environment)
         if log is not None:
             log.begin(made, lambda: max(len(environment.pulled) - 1, 0))
-        play = play_until_it_stops if own.stops else play_alone
         try:
-            played = play(own.play, made, environment)
+            played = play_alone(own.play, made, environment, stops=own.stops)
         except subject_exceptions() as error:
             played = [*environment.pulled, own.code_of(error)]
         environment.end_round()
-        return self._filled(played, rounds)
+        return self._filled(played, len(rewards))
 
     def _make_bandit(self, environment: Environment) -> Any:
         """Return a fresh bandit; of the first one, find the methods to call, and empty its caches."""

@@ -22,7 +22,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.bandit_environment import Environment
 from verify.bandits.calling.bandit_messages import Message, MessageLog
 from verify.bandits.calling.bandit_records import BanditRecords
-from verify.bandits.calling.bandit_runs import BanditRuns, Outcomes
+from verify.bandits.calling.bandit_runs import BanditRuns
 from verify.bandits.calling.run_generators import RunGenerators
 from verify.conduct.process_state import subjects_own
 from verify.outputs.raised import Raised
@@ -369,10 +368,7 @@ class PlainBandit:
             for draw in runs.start_runs(numbers):
                 if len(data) > 1:
                     rewards, contexts = self._rows(data[draw])
-                if self.play is not None:
-                    actions[draw, :, 0] = runs.play_by_itself(len(rewards), partial(_reward_at, rewards), log)
-                else:
-                    actions[draw, :, 0] = runs.play_rounds(rewards, contexts, log)
+                actions[draw, :, 0] = runs.play(rewards, contexts, log)
                 if log is not None:
                     log.end()
         return actions
@@ -398,13 +394,7 @@ class PlainBandit:
                     lanes=1,
                     other_world=other_world,
                 )
-
-                rewards = [_Paid(interaction)] * self.places
-                if self.play is not None:
-                    played = runs.play_by_itself(self.places, partial(_reward_at, rewards))
-                else:
-                    played = runs.play_rounds(rewards, None, None)
-                actions[draw, :, 0] = played
+                actions[draw, :, 0] = runs.play([_Paid(interaction)] * self.places)
         return actions
 
 
@@ -418,10 +408,6 @@ class _Paid:
         outcomes = self.interaction.outcomes()
         self.interaction.play(arm)
         return float(outcomes[0, arm])
-
-
-def _reward_at(rewards: Sequence[Outcomes], number: int, arm: int) -> float:
-    return rewards[number][arm]
 
 
 @dataclass(frozen=True)
