@@ -33,7 +33,7 @@ from mechanisms.sensitivity import UNIT
 
 
 class _Release:
-    """The parameters of a kind of release that a proof needs: which they are, and what they must be."""
+    """Base class of kinds of releases: the rules for their parameters."""
 
     ABOVE: ClassVar[Mapping[str, tuple[str, int]]] = {}
     """Parameters with their names in words, and the number that each must be above."""
