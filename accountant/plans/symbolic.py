@@ -3,6 +3,7 @@
 Only the independent checker proves that it is nowhere above (it reads `accountant.proofs.plan_document`).
 
 >>> import sympy as sp
+>>> from accountant.plans.values import IntegerRange, RealAbove
 >>> K, L, eps = sp.symbols("K L epsilon")
 >>> values = SymbolDomain({eps: RealAbove(0), K: IntegerRange(1), L: IntegerRange(K)})
 >>> plan = SymbolicPlan(values, {"one round": (SymbolicStep(SymbolicLaplace(K / eps), count=K),)})
