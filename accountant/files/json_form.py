@@ -127,7 +127,7 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
 
 
 def check_derived(read: JsonObject, found: object) -> None:
-    """Take what a data class derives from an object, and refuse it where it does not follow from the fields."""
+    """Take the derived values of a data class from an object; refuse one that does not follow from the fields."""
     for name in getattr(found, "DERIVED", ()):
         key = _own_key(type(found), name) or name
         stated, follows = read.pop(key), json_able(getattr(found, name))
@@ -147,7 +147,7 @@ def read_fields(read: JsonObject, kind: type, names: Iterable[str]) -> dict[str,
 
 
 def _own_key(owner: type, name: str, kind: Any = None) -> str | None:
-    """Return the key of a field of a class; None if the keys of its value, of a type, stand beside the others."""
+    """Return the key of a field of a class; None if the keys of its value, of a type, are among the others."""
     keys: Mapping[str, str] = getattr(owner, "KEYS", {})
     return keys.get(name, None if getattr(kind, "BESIDE", False) else name)
 

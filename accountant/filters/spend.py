@@ -86,7 +86,7 @@ class Spend:
 
 
 class NamedNumbers(abc.ABC):
-    """Base class of the theorems whose currency is named numbers that add up one by one."""
+    """Base class of the theorems with named numbers as their currency, which add up one by one."""
 
     name: ClassVar[str]
     _names: ClassVar[tuple[str, ...]]  # of the numbers
@@ -98,7 +98,7 @@ class NamedNumbers(abc.ABC):
 
     @abc.abstractmethod
     def _rank(self, spent: Spend) -> Any:
-        """Return by what totals are ordered: larger is worse."""
+        """Return the rank of a total: larger is worse."""
 
     def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
         """Return numbers in this currency."""

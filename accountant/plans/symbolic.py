@@ -3,6 +3,7 @@
 Only the independent checker proves that it is nowhere above (it reads `accountant.proofs.plan_document`).
 
 >>> import sympy as sp
+>>> from accountant.plans.values import IntegerRange, RealAbove
 >>> K, L, eps = sp.symbols("K L epsilon")
 >>> values = SymbolDomain({eps: RealAbove(0), K: IntegerRange(1), L: IntegerRange(K)})
 >>> plan = SymbolicPlan(values, {"one round": (SymbolicStep(SymbolicLaplace(K / eps), count=K),)})
@@ -33,7 +34,7 @@ from mechanisms.parameters import ParameterError
 
 
 class _Release:
-    """The parameters of a kind of release that a proof needs: which they are, and what they must be."""
+    """Base class of kinds of releases: the rules for their parameters."""
 
     ABOVE: ClassVar[Mapping[str, tuple[str, int]]] = {}
     """Parameters with their names in words, and the number that each must be above."""

@@ -298,7 +298,7 @@ class Limits:
             counted.with_charge(self._units, price, self._day(i, now), _first_day(self.rules[i], now))
             if counts
             else counted
-            for i, counted, counts in self._counted(key, row, counting)
+            for i, counted, counts in self._rule_counts(key, row, counting)
         )
 
     def with_reservation(
@@ -307,10 +307,12 @@ class Limits:
         """Return a record's counts after a reservation."""
         return tuple(
             counted.with_reservation(self._units, price, position) if counts else counted
-            for _, counted, counts in self._counted(key, row, counting)
+            for _, counted, counts in self._rule_counts(key, row, counting)
         )
 
-    def _counted(self, key: Any, row: Row, counting: Sequence[int]) -> Iterator[tuple[int, _RuleCount, bool]]:
+    def _rule_counts(
+        self, key: Any, row: Row, counting: Sequence[int]
+    ) -> Iterator[tuple[int, _RuleCount, bool]]:
         """Yield the number of each rule, its count of a record, and True if it counts this charge of the record."""
         for i, counted in enumerate(row):
             yield i, counted, i in counting and self._members(i, key) is not None

@@ -60,7 +60,9 @@ def class_state(made: Any) -> dict[str, str]:
     for name, value in _outside_values(made):
         if isinstance(value, _PLAIN):
             found[name] = repr(value)
-        elif isinstance(value, (*_CONTAINERS, np.ndarray)) or _is_iterator(value):
+        elif isinstance(value, (*_CONTAINERS, np.ndarray)) or (
+            isinstance(value, Iterator) and not hasattr(value, "fileno")  # a file is none
+        ):
             found[name] = _digest(value)
         for argument, default in _defaults(value):
             found[f"{name}({argument}=...)"] = _digest(default)
@@ -111,11 +113,6 @@ def _of_class(owner: type) -> Iterator[tuple[str, Any]]:
         own = name in ("__init__", "__call__") or not name.startswith("__")
         if own and not isinstance(value, _GENERATORS):
             yield f"{owner.__name__}.{name}", getattr(value, "__func__", value)
-
-
-def _is_iterator(value: Any) -> bool:
-    """Return True if a value is an iterator, and no file."""
-    return isinstance(value, Iterator) and not hasattr(value, "fileno")
 
 
 def _defaults(function: Any) -> Iterator[tuple[str, Any]]:

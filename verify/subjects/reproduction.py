@@ -63,7 +63,8 @@ def rerun_command(
         for name, default, facts in each_option(type(options))
         if name == "seed" or (facts.repeats and not _is_default(getattr(options, name), default))
     }
-    if named and all(facts.flag and _has_words(value) for facts, value in changed.values()):
+    in_words = (str, numbers.Real, Mapping, list, tuple)
+    if named and all(facts.flag and isinstance(value, in_words) for facts, value in changed.values()):
         flags = [part for name, (facts, value) in changed.items() for part in _flag(facts.flag, value)]
         return shlex.join(["dpwitness", "verify", *(arguments or (called,)), *flags, *further])
     return (
@@ -74,10 +75,6 @@ def rerun_command(
 def _is_default(value: Any, default: Any) -> bool:
     """Return True if an option's value is the default, or an empty dictionary or list."""
     return (isinstance(value, dict | list) and not value) or bool(value == default)
-
-
-def _has_words(value: Any) -> bool:
-    return isinstance(value, str | numbers.Real | Mapping | list | tuple)
 
 
 def _flag(flag: str, value: Any) -> list[str]:

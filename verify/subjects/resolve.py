@@ -147,7 +147,10 @@ def _find_subject(subject: object, declared: Declared | None) -> Subject:
 
 @subjects_own()
 def _classify(found: object, name: str, declared: Declared | None = None) -> Subject:
-    if inspect.isclass(found) and (callable(getattr(found, "act", None)) or _plays_contexts(found)):
+    # Learners for contexts have a policy in place of `act`.
+    if inspect.isclass(found) and (
+        callable(getattr(found, "act", None)) or getattr(found, "family", None) == "contextual"
+    ):
         form = getattr(found, "claim", None)
         if not isinstance(form, ClaimForm):
             raise SubjectError(
@@ -174,11 +177,6 @@ def _classify(found: object, name: str, declared: Declared | None = None) -> Sub
         f"{name} is of type {type(found).__name__}; must be a learner class (act or policy, observe, claim), "
         "a mechanism object, a verify.PlainBandit, or a function f(data, rng) or f(data, gate) marked with @claimed"
     )
-
-
-def _plays_contexts(found: type[Any]) -> bool:
-    """Return True if instances of a class have a policy for contexts in place of `act`."""
-    return getattr(found, "family", None) == "contextual"
 
 
 def _classify_function(

@@ -184,7 +184,7 @@ def adversary_words(adversary: Any) -> str:
 def _class_source(made: type[Any]) -> str:
     """Return the source of a class and of its bases, as far as there is any; Python's own by their names."""
     return "\n".join(
-        _fixed_text(base) if _stays_what_it_is(base) else _text_of(base)
+        _fixed_text(base) if is_of_python(base) or is_of_library(base) else _text_of(base)
         for base in made.__mro__
         if base is not object
     )
@@ -219,11 +219,6 @@ def _command_source(command: Command) -> str:
         except OSError:  # not ours to read
             contents.append("")
     return f"{list(command.arguments)} {contents}"
-
-
-def _stays_what_it_is(found: type[Any]) -> bool:
-    """Return True of a class of Python's or this library's: its source is the same as long as a process runs."""
-    return is_of_python(found) or is_of_library(found)
 
 
 def _text_of(found: Any) -> str:

@@ -217,7 +217,8 @@ def assumptions_section(blocks: Sequence[Block], *more: Sentence) -> Section:
 
 def provenance_section(provenance: Provenance, **files: str) -> Section:
     """Return the section with date and code of a result; `files` are digests of the files it was read from, by name."""
-    pairs = [("Date", _utc(provenance.date) or "not known"), ("Versions", versions_words(provenance))]
+    date = provenance.date.replace("T", " ").replace("+00:00", " UTC")  # as people read it
+    pairs = [("Date", date or "not known"), ("Versions", versions_words(provenance))]
     pairs += [
         (_DIGESTS.get(name, f"SHA-256: code of {name}"), digest)
         for name, digest in provenance.digests.items()
@@ -229,11 +230,6 @@ def provenance_section(provenance: Provenance, **files: str) -> Section:
 def versions_words(provenance: Provenance) -> str:
     """Return the versions of the packages that made a result."""
     return ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
-
-
-def _utc(date: str) -> str:
-    """Return a date of ISO 8601 in UTC as people read it."""
-    return date.replace("T", " ").replace("+00:00", " UTC")
 
 
 def references_section(names: tuple[str, ...]) -> Section | None:

@@ -190,7 +190,7 @@ def test_markdown_by_default_and_by_name(folder: Path) -> None:
         ('{"files": [{}], "other": 1}', "files must be a list of at least one result, and stand alone"),
         ('{"simulations": [{"format": "x"}]}', "format of the simulation must be one of"),
         ('{"format": "dpwitness verification, version 9"}', "format must be one of"),
-        ('{"format": "dpwitness verification, version 1"}', "the result has no verdict"),
+        ('{"format": "dpwitness verification, version 1"}', "the result has no subject"),
         ("[]", "must hold `release` tables"),
         ("{", "not valid JSON"),
     ],
