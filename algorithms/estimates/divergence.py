@@ -10,6 +10,12 @@ from scipy.special import rel_entr, xlogy
 from mechanisms.arrays import FloatArray
 
 
+def _coin_divergence(mean: FloatArray, chance: FloatArray) -> FloatArray:
+    """Return ``kl(p, u) = p ln(p / u) + (1 - p) ln((1 - p) / (1 - u))`` of chances p and u in [0, 1]."""
+    result: FloatArray = rel_entr(mean, chance) + rel_entr(1.0 - mean, 1.0 - chance)
+    return result
+
+
 def private_divergence(mean: FloatArray, chance: FloatArray, epsilon: float) -> FloatArray:
     """Return ``d_epsilon(p, u) = inf_z epsilon |z - p| + kl(z, u)`` for u > p, and 0 elsewhere.
 
@@ -29,8 +35,7 @@ def private_divergence(mean: FloatArray, chance: FloatArray, epsilon: float) -> 
     turned = chance * (1.0 - mean) * math.exp(-epsilon) >= mean * (1.0 - chance)
     with np.errstate(divide="ignore"):
         beyond = -epsilon * mean - np.logaddexp(np.log1p(-chance), np.log(chance) - epsilon)
-    own = rel_entr(mean, chance) + rel_entr(1.0 - mean, 1.0 - chance)  # kl(p, u)
-    divergence = np.where(turned, beyond, own)
+    divergence = np.where(turned, beyond, _coin_divergence(mean, chance))
     return np.where(chance > mean, np.maximum(divergence, 0.0), 0.0)
 
 

@@ -16,7 +16,7 @@ from accountant import Gate, Private, PrivateSums, Simulation, add_to_all, check
 from algorithms.learner import check_count, check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import DPWitnessError, ParameterError, open_unit
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 PAPER = "distributed linear bandits paper, "
 """The beginning of sources: Li, Zhou & Ji 2022."""
@@ -225,7 +225,8 @@ class Schedule:
 
     def __post_init__(self) -> None:
         check_horizon(self.horizon)
-        open_unit("alpha", self.alpha)
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, float) or not 0.0 < self.alpha < 1.0:
+            raise ParameterError(f"alpha = {self.alpha!r}: must be a number in (0, 1)")
         if self.fixed_clients is not None:
             check_count("fixed_clients", self.fixed_clients)
 

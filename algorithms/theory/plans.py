@@ -124,20 +124,23 @@ def _response(size: str, why: str) -> Callable[[], SymbolicPlan]:
     return plan
 
 
-def _shuffled(most: int, why: str) -> Callable[[], SymbolicPlan]:
-    """Return a function that makes the plan of bits about K numbers, of which so many move: calibrated numerically.
-
-    An instance of the calibration is the shuffler of two users at delta = 1e-6.
-    """
-
-    def shuffler(point: Mapping[Any, Any]) -> Mechanism:
-        size, _, epsilon = symbols()
-        moved = min(most, int(point[size]))
-        return ShuffledCounts(float(point[epsilon]), 1e-6, moved, moved).mechanism(2)
-
+def _shuffled(make: Callable[[Mapping[Any, Any]], Mechanism], why: str) -> Callable[[], SymbolicPlan]:
+    """Return a function that makes the plan of bits that are calibrated numerically."""
     return lambda: _plan(
-        {"one user": (SymbolicStep(SymbolicCalibrated(symbols()[2], shuffler), 1, why),)}, "this library"
+        {"one user": (SymbolicStep(SymbolicCalibrated(symbols()[2], make), 1, why),)}, "this library"
     )
+
+
+def _shuffled_bit(point: Mapping[Any, Any]) -> Mechanism:
+    """Return the shuffler of a bit of two users at delta = 1e-6: an instance of the calibration."""
+    return ShuffledCounts(float(point[symbols()[2]]), 1e-6).mechanism(2)
+
+
+def _shuffled_clicks(point: Mapping[Any, Any]) -> Mechanism:
+    """Return the shuffler of two users' clicks, of which two counts move at most."""
+    size, _, epsilon = symbols()
+    moved = min(2, int(point[size]))
+    return ShuffledCounts(float(point[epsilon]), 1e-6, moved, moved).mechanism(2)
 
 
 def _tree_as_printed(fed: sp.Expr | int) -> SymbolicPlan:
@@ -214,7 +217,7 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "dp-bandit": _noisy("1", _BATCHED),
     "dp-best-arm": _noisy("1", _BATCHED),
     "dp-bandit-gaussian": _noisy("1", _BATCHED, gaussian=True),
-    "dp-bandit-shuffle": _shuffled(1, "one bit enters one batch, shuffled once"),
+    "dp-bandit-shuffle": _shuffled(_shuffled_bit, "one bit enters one batch, shuffled once"),
     "dp-bandit-ldp": _response("2", "one bit about one outcome"),
     "dp-hedge": _noisy(
         "K",
@@ -225,7 +228,9 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cascade-ucb-rr": _response("K + 1", "one symbol: the clicked position, or none"),
     "cascade-ucb-batch": _noisy("c", _COUNTED),
     "cascade-ucb-batch-gaussian": _noisy("c", _COUNTED, gaussian=True),
-    "cascade-ucb-batch-shuffle": _shuffled(2, "the click vector enters one histogram, shuffled once"),
+    "cascade-ucb-batch-shuffle": _shuffled(
+        _shuffled_clicks, "the click vector enters one histogram, shuffled once"
+    ),
     **{
         f"published/{name}": _noisy("1", _BATCHED, source)
         for name, source in (
