@@ -459,7 +459,11 @@ class ReplayedEntries(State):
             self.erasures.append(body["erased"])
             self._relabel(position, [body["erased"]["account"]])
         elif "imported" in body:
-            self._import(**body["imported"])
+            said = body["imported"]  # as `import_body` has it
+            self.imports += [*said["imports"], said["source"]]
+            self.adoptions += said["adoptions"]
+            self.erasures += said["erasures"]
+            self.earlier_folds += said["folds"]
         elif "anchored" in body:
             self._begin_epoch(position, body["anchored"]["epoch"])
             self.anchored = body["anchored"]["kept"]
@@ -485,20 +489,6 @@ class ReplayedEntries(State):
                 _parts_of(each, "after", "by", "reason") for each in (*self.earlier_folds, *self.folds)
             ],
         }
-
-    def _import(
-        self,
-        source: _Body,
-        imports: list[_Body],
-        adoptions: list[_Body],
-        erasures: list[_Body],
-        folds: list[_Body],
-    ) -> None:
-        """Go on with the summary of another ledger that `import_body` returned."""
-        self.imports += [*imports, source]
-        self.adoptions += adoptions
-        self.erasures += erasures
-        self.earlier_folds += folds
 
     @property
     def missing_charges(self) -> str:
