@@ -107,7 +107,7 @@ class RunStore:
                         f"or give the new run {own}"
                     )
             holder = uuid.uuid4().hex
-            return cls(opening.make_run(database, terms, holder), holder)
+            return cls(opening.begin_store(database, terms, holder=holder), holder)
         except BaseException:
             database.close()
             raise

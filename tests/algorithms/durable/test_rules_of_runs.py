@@ -145,7 +145,7 @@ def check_restarts(name: str, steps: list[Any]) -> None:
         run.accountant.export(Path(folder, "ledger.json"))
         run.close()
         stored = verify_store(path)
-        exported, _ = read_export(Path(folder, "ledger.json"))
+        exported, _, _ = read_export(Path(folder, "ledger.json"))
         assert stored.replay.named_rules({1: "ann", 2: "bob"}) == tuple(RULES[name])
         assert counted(exported) == counted(stored.replay)
 
@@ -177,7 +177,7 @@ def test_rules_are_changed_while_a_run_is_closed(time: Time, tmp_path: Path) -> 
             release(run.accountant, "ann")
         run.save()
         run.accountant.export(tmp_path / "ledger.json")
-    exported, _ = read_export(tmp_path / "ledger.json")
+    exported, _, _ = read_export(tmp_path / "ledger.json")
     assert exported.accounts == verify_store(tmp_path / "run").replay.accounts
 
 
