@@ -39,6 +39,8 @@ def ledger_schemas(limits: ServiceLimits) -> dict[str, Any]:
         "title": f"a number from {SHORTEST:g} to {limits.reservation:g}",
         "description": "After so long without values it is given back.",
     }
+    drawn = {"mechanism": reference("Mechanism"), "domain": reference("Domain")}
+    alone, with_value = object_of(record=RECORD), object_of(record=RECORD, value=VALUE)
     return {
         "Mechanism": {
             "type": "object",
@@ -63,27 +65,14 @@ def ledger_schemas(limits: ServiceLimits) -> dict[str, Any]:
                 {"kind": "Box", "lower": 0, "upper": 1, "size": 3},
             ],
         },
-        "Release": object_of(
-            request=REQUEST,
-            mechanism=reference("Mechanism"),
-            domain=reference("Domain"),
-            data=_records(object_of(record=RECORD, value=VALUE), limits.records),
-        ),
+        "Release": object_of(request=REQUEST, **drawn, data=_records(with_value, limits.records)),
         "Reserve": object_of(
-            {"seconds": seconds},
-            request=REQUEST,
-            mechanism=reference("Mechanism"),
-            domain=reference("Domain"),
-            data=_records(object_of(record=RECORD), limits.records),
+            {"seconds": seconds}, request=REQUEST, **drawn, data=_records(alone, limits.records)
         ),
         "Cancel": object_of(request=REQUEST),
         "GiveBack": object_of(reservation=POSITION),
         "Records": object_of(records=_records(RECORD, limits.records)),
-        "Rooms": object_of(
-            mechanism=reference("Mechanism"),
-            domain=reference("Domain"),
-            records=_records(RECORD, _MOST_ROOMS),
-        ),
+        "Rooms": object_of(**drawn, records=_records(RECORD, _MOST_ROOMS)),
         "Room": object_of(
             records=array_of(
                 object_of(

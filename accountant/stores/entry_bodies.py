@@ -73,17 +73,11 @@ def add_to_tally(
         tally[kind] = releases + times, records + times * len(payers)
 
 
-def scope_of(body: Mapping[str, Any]) -> Scope:
-    """Return what a charge was for."""
-    return Scope(*body["for"]) if "for" in body else ANY
-
-
 def charge_of(position: int, body: Mapping[str, Any], entries: tuple[Entry, ...]) -> Charged:
     """Return the charge that `charge_body` described, of these entries."""
-    until, drift = body.get("until"), body.get("drift", 0)
-    return Charged(
-        position, entries, "holder" in body, body.get("request"), scope_of(body), body["at"], drift, until
-    )
+    scope = Scope(*body["for"]) if "for" in body else ANY
+    request, until, drift = body.get("request"), body.get("until"), body.get("drift", 0)
+    return Charged(position, entries, "holder" in body, request, scope, body["at"], drift, until)
 
 
 def outcome_body(event: Settlement | DrawnAgain | Answered, position: int) -> _Body:

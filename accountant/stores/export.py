@@ -22,8 +22,9 @@ from accountant.ledger.store import Store
 from accountant.place import Place
 from accountant.stores.beginning import Beginning, fold_of, last_fold, replay_from
 from accountant.stores.chain import FORMAT, canonical, commitment, entry_hash
+from accountant.stores.database import Database
 from accountant.stores.names import Names, record_of_label
-from accountant.stores.opening import find_database, make_in_memory
+from accountant.stores.opening import begin_store, find_database
 from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
 from accountant.stores.session import Session
 from accountant.stores.sql_store import SQLStore, paying_labels, write_event
@@ -34,7 +35,7 @@ from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
-_AT_ONCE = 20_000
+_AT_ONCE = 5_000
 """So many entries are written together."""
 
 
@@ -79,7 +80,7 @@ def _stored(
 ) -> Iterator[str]:
     """Yield the file of a ledger in memory: of the entries that a store has of it."""
     events, reserved = iter(ledger.events), dict[int, int]()
-    with closing(make_in_memory(terms, ledger.begun)) as store:
+    with closing(begin_store(Database.from_location("sqlite://"), terms, at=ledger.begun)) as store:
         while some := list(itertools.islice(events, _AT_ONCE)):
             with store.working(paying_labels(some)) as work:
                 for event in some:
@@ -131,9 +132,11 @@ def write_archive(session: Session, last: int, path: str | Path) -> None:
 def _parts(store: SQLStore) -> Iterator[str]:
     with store.database.snapshot() as session:
         yield from _entries(session)
-        rows = session.rows("SELECT number, salt, label FROM account ORDER BY number")
-        accounts = [[int(number), bytes(salt).hex(), json.loads(name)] for number, salt, name in rows]
-        yield f'],\n"accounts": {json.dumps(accounts)}}}\n'
+        comma = '],\n"accounts": ['
+        for number, salt, label in session.each("SELECT number, salt, label FROM account ORDER BY number"):
+            yield f'{comma}[{number}, "{bytes(salt).hex()}", {label}]'
+            comma = ", "
+        yield "]}\n" if comma == ", " else f"{comma}]}}\n"
 
 
 def export_store(where: str | Path, path: str | Path) -> None:
@@ -179,12 +182,14 @@ def _entry_in_file(read: dict[str, Any]) -> Any:
 
 def verify_export(path: Path) -> Verified:
     """Verify a ledger in JSON; see `read_export`."""
-    replay, names = read_export(path)
+    replay, names, _ = read_export(path)
     return verification_result(replay, len(names))
 
 
-def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
-    """Return the content of an exported ledger, and the names of its accounts; all of it is verified.
+def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any], str]:
+    """Return the content of an exported ledger, the names of its accounts, and the SHA-256 of the file.
+
+    All of it is verified.
 
     Raises
     ------
@@ -193,11 +198,6 @@ def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
     OSError
         If it cannot be read.
     """
-    return verified_file(path)[:2]
-
-
-def verified_file(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any], str]:
-    """Return what `read_export` returns, and the SHA-256 of the file."""
     content, digest = read_content(path)
     if "accounts" not in content:
         raise LedgerDamaged(

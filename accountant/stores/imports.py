@@ -9,7 +9,7 @@ from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import checked_rules
-from accountant.stores.export import verified_file
+from accountant.stores.export import read_export
 from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.opening import (
     holds_ledger,
@@ -126,5 +126,5 @@ def read_ledger(path: Path) -> LedgerContent:
 
 def _read_file(path: Path) -> tuple[ReplayedEntries, dict[int, RecordId], str]:
     """Return the state after the entries of a ledger in JSON, the names of its accounts, and the file's digest."""
-    replay, names, digest = verified_file(path)
+    replay, names, digest = read_export(path)
     return replay, {number: own_name(name) for number, name in names.items()}, digest

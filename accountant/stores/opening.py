@@ -212,23 +212,29 @@ def _keep_rules(store: SQLStore, rules: Sequence[Rule]) -> None:
         )
 
 
-def make_run(database: Database, terms: Terms, holder: str) -> SQLStore:
-    """Make the store of a run in a database that is held, by a name of one's own.
+def begin_store(
+    database: Database, terms: Terms, *, holder: str | None = None, at: int | None = None
+) -> SQLStore:
+    """Make a store in a database: of a run, if it has a holder.
+
+    Parameters
+    ----------
+    database
+        Where; one that is held, by a name of the holder's own, for a run.
+    terms
+        What its charges are to be held to.
+    holder
+        That name.
+    at
+        When it begins; now by default.
 
     Raises
     ------
     InUse
         If somebody else has made a store there meanwhile.
     """
-    _make(database, terms, holder=holder)
+    _make(database, terms, holder=holder, at=at)
     return SQLStore(database, terms, verify_database(database).head)
-
-
-def make_in_memory(terms: Terms, at: int) -> SQLStore:
-    """Make a store in memory that begins at a time; it ends with its database."""
-    database = Database.from_location("sqlite://")
-    _make(database, terms, at=at)
-    return SQLStore(database, terms, look_over(database)[1])
 
 
 def unmake_run(database: Database, holder: str | None = None) -> bool:

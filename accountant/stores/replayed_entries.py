@@ -71,7 +71,7 @@ from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.chain import FORMAT, START, bound_together, entry_hash, parse_entry
-from accountant.stores.entry_bodies import RARE_WORDS, add_to_tally, charge_of, scope_of
+from accountant.stores.entry_bodies import RARE_WORDS, add_to_tally, charge_of
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.waiting_sums import Waiting
 from accountant.terms import Terms
@@ -368,7 +368,7 @@ class ReplayedEntries(State):
         totals: dict[Scope, dict[int, Vector]] = {}
         for position, body in self._read_charges():
             if position <= last and position not in left and self.reservation(position) != "returned":
-                of = totals.setdefault(scope_of(body), {})
+                of = totals.setdefault(charge_of(position, body, ()).scope, {})
                 if position > 0:
                     add_to_tally(self.tallies, body["paid"], -1)
                 for kind, numbers in body["paid"]:
@@ -458,7 +458,11 @@ class ReplayedEntries(State):
             self.erasures.append(body["erased"])
             self._relabel(position, [body["erased"]["account"]])
         elif "imported" in body:
-            self._import(**body["imported"])
+            said = body["imported"]  # as `import_body` has it
+            self.imports += [*said["imports"], said["source"]]
+            self.adoptions += said["adoptions"]
+            self.erasures += said["erasures"]
+            self.earlier_folds += said["folds"]
         elif "anchored" in body:
             self._begin_epoch(position, body["anchored"]["epoch"])
             self.anchored = body["anchored"]["kept"]
@@ -484,20 +488,6 @@ class ReplayedEntries(State):
                 _parts_of(each, "after", "by", "reason") for each in (*self.earlier_folds, *self.folds)
             ],
         }
-
-    def _import(
-        self,
-        source: _Body,
-        imports: list[_Body],
-        adoptions: list[_Body],
-        erasures: list[_Body],
-        folds: list[_Body],
-    ) -> None:
-        """Go on with the summary of another ledger that `import_body` returned."""
-        self.imports += [*imports, source]
-        self.adoptions += adoptions
-        self.erasures += erasures
-        self.earlier_folds += folds
 
     @property
     def missing_charges(self) -> str:
@@ -593,7 +583,7 @@ class ReplayedEntries(State):
         return self._last
 
     def name(self, charged: Charged) -> None:
-        """Keep the key of a request's charge; the text of its entry is kept for what else later events ask of it."""
+        """Keep the key of a request's charge; the rest is in the text of its entry."""
         if charged.request is not None:
             self.keys[charged.position] = charged.request
 
@@ -604,7 +594,7 @@ class ReplayedEntries(State):
         return charged._replace(until=None) if position < self._adopted else charged
 
     def happens(self, event: LedgerEvent) -> None:
-        """Keep what is no charge."""
+        """Keep an event that is no charge."""
         if isinstance(event, Charged):
             return
         self.later.append((self._last, event))
@@ -673,6 +663,11 @@ class ReplayedEntries(State):
             for position, event in self.later
         )
         return heapq.merge(charges, later, key=itemgetter(0))
+
+    @property
+    def rule_changes(self) -> list[tuple[int, Ruled]]:
+        """The changes of rules, each with where it stands."""
+        return [(position, each) for position, each in self.later if isinstance(each, Ruled)]
 
     def named_rules(self, names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
         """Return the rules in force, with the names of the members of groups."""

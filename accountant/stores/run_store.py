@@ -31,29 +31,6 @@ from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True)
-class _News:
-    """The additions of a save.
-
-    Attributes
-    ----------
-    events
-        The ledger's new events.
-    assumptions
-        The new assumptions.
-    notes
-        The changes of the records in private sums.
-    at, drift
-        The time, if a rule depends on it, and the clock's largest unnoticed advance by then.
-    """
-
-    events: Sequence[LedgerEvent]
-    assumptions: Sequence[Assumption]
-    notes: Notes
-    at: int | None
-    drift: int
-
-
-@dataclass(frozen=True)
 class Saved:
     """The content of a run's store.
 
@@ -101,7 +78,7 @@ class RunStore:
         self._name = holder
         self._known = _Known()
         self._noted = Noted()
-        self._pending: tuple[_News, dict[int, int]] | None = None
+        self._pending: tuple[Notes, _Known] | None = None
         self._saving = False
         self._journal = RunJournal(store.database, holder, store.instance)
         self._close = weakref.finalize(self, store.database.close)  # also if it is forgotten
@@ -130,7 +107,7 @@ class RunStore:
                         f"or give the new run {own}"
                     )
             holder = uuid.uuid4().hex
-            return cls(opening.make_run(database, terms, holder), holder)
+            return cls(opening.begin_store(database, terms, holder=holder), holder)
         except BaseException:
             database.close()
             raise
@@ -246,17 +223,6 @@ class RunStore:
             self._settle(*self._pending)
         self._pending = None
 
-    def collect_changes(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> _News:
-        """Return the additions since the last save."""
-        known = self._known
-        return _News(
-            list(ledger.events.tail(known.events)),
-            assumptions[known.assumptions :],
-            notes,
-            ledger.current_time(),
-            ledger.drift,
-        )
-
     def kept_as(self, name: str) -> bytes | None:
         """Return the value that was kept by a name; None if nothing was.
 
@@ -295,13 +261,22 @@ class RunStore:
                 raise ParameterError(f"{database.name}: holds no saved run: no save has ended here")
             return stored_bytes(session.value("SELECT state FROM run"))
 
-    def save(self, news: _News, state: bytes, kept: Mapping[str, bytes] = MappingProxyType({})) -> None:
+    def save(
+        self,
+        ledger: Ledger,
+        assumptions: Sequence[Assumption],
+        notes: Notes,
+        state: bytes,
+        kept: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
         """Add the changes since the last save, and put a state in the place of the last one.
 
         Parameters
         ----------
-        news
-            The result of `collect_changes`.
+        ledger, assumptions
+            The accountant's.
+        notes
+            Who waits in sums.
         state
             The whole state.
         kept
@@ -316,37 +291,29 @@ class RunStore:
         OSError
             If it cannot be written; the next save tries again.
         """
-        reserved, count = dict(self._known.reserved), self._known.saves + 1
-        self._pending = news, reserved
+        before, reserved = self._known, dict(self._known.reserved)
         self._saving = True
         try:
-            self._write(news, reserved, count, state, kept)
-            self._settle(news, reserved)
+            events = list(ledger.events.tail(before.events))
+            after = _Known(before.saves + 1, before.events + len(events), len(assumptions), reserved)
+            self._pending = notes, after
+            self._store.database.hold()  # again, if it was lost and nobody has taken it
+            with self._store.working(paying_labels(events)) as work:
+                work.check()
+                if last_save(work.session) != (before.saves, self._name):
+                    raise self._gone_on()
+                for event in events:
+                    write_event(work, event, reserved)
+                for assumption in assumptions[before.assumptions :]:
+                    work.assume(assumption)
+                saved = [after.saves, hashlib.sha256(state).hexdigest(), notes.rows]
+                work.append_save(saved, ledger.current_time(), ledger.drift)
+                work.keep(kept)
+                work.save_run(after.saves, self._name, state)
+            self._settle(notes, after)
             self._pending = None
         finally:
             self._saving = False
-
-    def _write(
-        self,
-        news: _News,
-        reserved: dict[int, int],
-        count: int,
-        state: bytes,
-        kept: Mapping[str, bytes],
-    ) -> None:
-        self._store.database.hold()  # again, if it was lost and nobody has taken it
-        with self._store.working(paying_labels(news.events)) as work:
-            work.check()
-            if last_save(work.session) != (count - 1, self._name):
-                raise self._gone_on()
-            for event in news.events:
-                write_event(work, event, reserved)
-            for assumption in news.assumptions:
-                work.assume(assumption)
-            digest = hashlib.sha256(state).hexdigest()
-            work.append_save([count, digest, news.notes.rows], news.at, news.drift)
-            work.keep(kept)
-            work.save_run(count, self._name, state)
 
     def check_held(self) -> None:
         """Refuse if another process has gone on with the run since.
@@ -362,17 +329,11 @@ class RunStore:
     def _gone_on(self) -> InUse:
         return InUse(f"{self._store.name}: another process has gone on with this run since: load it again")
 
-    def _settle(self, news: _News, reserved: dict[int, int]) -> None:
+    def _settle(self, notes: Notes, after: _Known) -> None:
         """Note that a save has ended."""
-        news.notes.settle()  # first: after an interruption it is done again; the rest is one step
-        before = self._known
-        self._journal.begin(before.saves + 1, reserved)
-        self._known = _Known(
-            before.saves + 1,
-            before.events + len(news.events),
-            before.assumptions + len(news.assumptions),
-            reserved,
-        )
+        notes.settle()  # first: interrupted, it is done again, and what follows is one step
+        self._journal.begin(after.saves, after.reserved)
+        self._known = after
 
     def close(self) -> None:
         """Close it for others to open; a store in which no save has ended is removed."""

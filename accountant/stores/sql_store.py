@@ -572,7 +572,7 @@ class _Command:
         return None if refused is None else self._name_record(work, refused)
 
     def _numbered(self, work: Transaction, command: Charge) -> Charge:
-        """Return a charge with what the state calls its accounts."""
+        """Return a charge with the keys of its accounts in the state."""
         entries = [
             entry.for_records(tuple(map(work.key, labels)))
             for entry, labels in zip(command.entries, self._labels, strict=True)

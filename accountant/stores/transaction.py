@@ -54,7 +54,7 @@ from mechanisms.parameters import ParameterError
 
 
 @dataclass(slots=True)
-class AccountRow:
+class _AccountRow:
     """A row of the table of accounts in one transaction; without a number it is not there, and begins with a charge."""
 
     number: int | None
@@ -113,8 +113,8 @@ class Transaction(State):
         self._written = self.last = self.position
         # Whose last entry this process has seen, as far as that is known.
         self.is_the_one = self._hash.hex() == opened.hash
-        self._rows: dict[str, AccountRow] = {}
-        self._numbered: dict[int, AccountRow] = {}
+        self._rows: dict[str, _AccountRow] = {}
+        self._numbered: dict[int, _AccountRow] = {}
         self._changed: set[int] = set()
         self._relabelled: set[int] = set()
         self._entries: list[tuple[int, str, bytes]] = []
@@ -174,7 +174,7 @@ class Transaction(State):
             raise GateClosed(f"the gate is closed since {Place(*place)}: {why}", calling_place())
 
     def check_epoch(self) -> None:
-        """Refuse a store whose key of names may have changed: everybody would seem to have spent nothing."""
+        """Refuse to look up names under a key that may have changed: everybody would seem to have spent nothing."""
         if self.epoch != self._opened.epoch:
             raise StoreMoved(
                 f"{self._database.name}: was adopted or anchored, or its key of names changed, since this process "
@@ -231,7 +231,7 @@ class Transaction(State):
             check_accounts(self.session)
             salts = os.urandom(16 * len(new))
             for i, name in enumerate(new):
-                self._rows[name] = AccountRow(None, name, salts[16 * i : 16 * i + 16])
+                self._rows[name] = _AccountRow(None, name, salts[16 * i : 16 * i + 16])
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
@@ -249,13 +249,13 @@ class Transaction(State):
         if self.session.together:
             raise RetryAlone
 
-    def row(self, name: str) -> AccountRow:
+    def row(self, name: str) -> _AccountRow:
         """Return the row of an account; one that is not there is new, and opened by the first charge."""
         if name not in self._rows:
             self.load((name,))
         return self._rows[name]
 
-    def row_numbered(self, number: int) -> AccountRow:
+    def row_numbered(self, number: int) -> _AccountRow:
         """Return the row of an account that an entry names.
 
         Raises
@@ -527,7 +527,7 @@ class Transaction(State):
         self._changed.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
-    def relabel(self, row: AccountRow, name: str) -> list[Any]:
+    def relabel(self, row: _AccountRow, name: str) -> list[Any]:
         """Give an account another label from now on; return its content in the entry that does it."""
         assert row.number is not None
         row.name, row.salt = name, os.urandom(16)
@@ -815,7 +815,7 @@ def _is_whole(row: tuple[Any, ...]) -> bool:
     return row_digest(*values) == stored_bytes(digest)
 
 
-def account_row(name: str, row: Sequence[Any]) -> AccountRow:
+def account_row(name: str, row: Sequence[Any]) -> _AccountRow:
     """Return the row of an account of a store, as `ACCOUNT_ROW` found it.
 
     Raises
@@ -828,7 +828,7 @@ def account_row(name: str, row: Sequence[Any]) -> AccountRow:
     digest = stored_bytes(digest)
     if row_digest(*values) != digest:
         raise LedgerDamaged(f"{name}: account {number} is not what was written")
-    return AccountRow(*values, digest)
+    return _AccountRow(*values, digest)
 
 
 def check_accounts(session: Session, within: float = math.inf) -> None:

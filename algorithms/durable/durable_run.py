@@ -257,9 +257,9 @@ class DurableRun(Generic[LearnerType]):
                 **scope_state(self.accountant),
                 **randomness(self.accountant),
             }
-            news = store.collect_changes(ledger_of(self.accountant), self.accountant.assumptions, notes)
-            store.save(news, pack(state, encoder.arrays), keep)
-            store.follow(ledger_of(self.accountant))
+            ledger, packed = ledger_of(self.accountant), pack(state, encoder.arrays)
+            store.save(ledger, self.accountant.assumptions, notes, packed, keep)
+            store.follow(ledger)
 
     @contextmanager
     def turn(self) -> Iterator[None]:

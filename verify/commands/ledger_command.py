@@ -264,15 +264,13 @@ def _rounded(value: Fraction | None, rounding: str, endless: str) -> str:
 
 def _limits(store: str) -> _Shown:
     """Return the limits beside the budget, and the author, time and reason of each change."""
-    from accountant.ledger.events import Ruled
     from accountant.rules.reach import words_of_rule
     from accountant.stores.opening import verify_store
 
     replay = verify_store(store).replay
     changes: list[dict[str, Any]] = [
         {"by": each.by, "reason": each.reason, "at": each.at, "entry": position}
-        for position, each in replay.later
-        if isinstance(each, Ruled)
+        for position, each in replay.rule_changes
     ]
     found = () if replay.limits is None else replay.limits.rules
     terms = replay.terms

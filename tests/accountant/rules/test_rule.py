@@ -30,7 +30,6 @@ from accountant import (
 )
 from accountant.filters.groups import spent_together
 from accountant.filters.units import Units
-from accountant.ledger.events import Ruled
 from accountant.rules import clock, limits
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.limits import Limits, NotPermitted
@@ -349,7 +348,7 @@ def test_who_came_back_is_counted_by_rules_that_came_later(time: Time, tmp_path:
     with pytest.raises(BudgetExceeded, match="its group's limit"):
         spend(accountant, "zoe")
     found = verify_store(path).replay
-    assert [each.by for _, each in found.later if isinstance(each, Ruled)] == ["dora", "dora"]
+    assert [each.by for _, each in found.rule_changes] == ["dora", "dora"]
     with pytest.raises(ValueError, match="reason = ' '"):
         store.change_rules([], "dora", " ")
     store.change_rules([], "dora", "no rules")

@@ -219,7 +219,7 @@ class RulesMachine(RuleBasedStateMachine):
         with TemporaryDirectory() as folder:
             path = Path(folder, "ledger.json")
             self.accountants[0].export(path)
-            copied, names = read_export(path)
+            copied, names, _ = read_export(path)
         for number, name in names.items():
             row = copied.rule_counts(number)
             with self.store.database.snapshot() as connection:

@@ -106,7 +106,7 @@ def key_of(path: Path) -> Path:
 def said(path: Path) -> tuple[Any, dict[Any, Any]]:
     """Return what an accountant that opens a store, or reads an export, believes."""
     if path.suffix == ".json":
-        replay, names = read_export(path)
+        replay, names, _ = read_export(path)
     else:
         replay = verify_store(path).replay
         with closing(sqlite3.connect(path)) as connection, connection:

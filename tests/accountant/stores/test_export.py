@@ -67,7 +67,7 @@ def test_an_export_has_what_the_ledger_has(
     spend_at_random(ledger, random.Random(seed), 60)
     terms = Terms(BUDGET, ledger.units.composition, Trust.CENTRAL, strict=False)
     export_ledger(ledger, terms, (), ("why", Place("g.py", 1)), tmp_path / "ledger.json")
-    replay, names = read_export(tmp_path / "ledger.json")
+    replay, names, _ = read_export(tmp_path / "ledger.json")
     assert [(each.entries, each.scope, each.request) for each in replay.charge_events(names)] == [
         (each.entries, each.scope, each.request) for each in ledger.charge_events()
     ]
@@ -89,5 +89,5 @@ def test_an_export_of_nothing_can_be_read(tmp_path: Path) -> None:
     ledger = Ledger(BasicComposition())
     terms = Terms(BUDGET, ledger.units.composition, Trust.CENTRAL, strict=False)
     export_ledger(ledger, terms, (), None, tmp_path / "ledger.json")
-    replay, names = read_export(tmp_path / "ledger.json")
+    replay, names, _ = read_export(tmp_path / "ledger.json")
     assert (replay.position, dict(names), replay.terms.budget) == (1, {}, BUDGET)

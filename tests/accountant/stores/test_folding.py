@@ -193,7 +193,7 @@ def test_an_export_of_a_folded_store_is_verified_and_imported(old: Path, tmp_pat
     folded(old, FIRST + 1)
     before, file = spent(old), tmp_path / "ledger.json"
     export_store(old, file)
-    replay, names = read_export(file)
+    replay, names, _ = read_export(file)
     assert {
         name: replay.units.amount(replay.account(number).spent) for number, name in names.items()
     } == before

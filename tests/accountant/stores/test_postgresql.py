@@ -212,7 +212,7 @@ def test_all_of_a_ledger(url: str, tmp_path: Path) -> None:
     found = verify_store(url)
     assert (found.accounts, found.reserved) == (2, ())
     first.export(tmp_path / "ledger.json")
-    replay, names = read_export(tmp_path / "ledger.json")
+    replay, names, _ = read_export(tmp_path / "ledger.json")
     assert (replay.hash, set(names.values())) == (bytes.fromhex(found.head.hash), {"ann", 7})
     assert fold(first.ledger, clock.wall() + 60_000, "ann", "room").removed == 4  # type: ignore[arg-type]
     assert np.array_equal(second.release(HALF, value(second), request="a\x00ü"), shown)

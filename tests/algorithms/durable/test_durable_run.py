@@ -425,7 +425,7 @@ def test_a_state_of_another_learner_s_making_is_called_damaged(tmp_path: Path) -
     run, saved = reopen(path, adopt=False)
     state, arrays = unpack(saved.state)
     state["state"]["index"]["array"] = "array999"
-    run.save(run.collect_changes(saved.ledger, saved.assumptions, run.notes()), pack(state, arrays))
+    run.save(saved.ledger, saved.assumptions, run.notes(), pack(state, arrays))
     run.close()
     with pytest.raises(ValueError, match="damaged run"):
         DurableRun.load(path, build_least, noise=np.random.default_rng(0))
