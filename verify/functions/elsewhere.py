@@ -18,8 +18,8 @@ from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.progress import no_progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings.subject_error import SubjectError
-from verify.functions.runs import FunctionRuns, same_data
-from verify.neighbouring.adjacency import Adjacency, Data, Pair
+from verify.functions.runs import FunctionRuns
+from verify.neighbouring.adjacency import Adjacency, Data, Pair, data_key
 from verify.neighbouring.generation import generated_pairs
 from verify.neighbouring.path import first_change, path
 
@@ -115,13 +115,12 @@ def _new_datasets(
     adjacency: Adjacency, known: Sequence[Data], most: int, seed: int
 ) -> Iterator[tuple[Data, Pair | None]]:
     """Yield at most `most` data sets that are not known; a generated one with the pair of neighbours it is of."""
-    seen = list(known)
+    seen = set(map(data_key, known))
 
     def new(data: Data) -> bool:
-        if any(same_data(data, other) for other in seen):
-            return False
-        seen.append(data)
-        return True
+        before = len(seen)
+        seen.add(data_key(data))
+        return len(seen) > before
 
     between = list(islice(filter(new, _between(adjacency, known)), most - most // 2))
     yield from ((data, None) for data in between)

@@ -12,8 +12,8 @@ from verify.findings.subject_error import SubjectError
 from verify.functions.elsewhere import remembers_elsewhere
 from verify.functions.probe_result import SeenOutputs
 from verify.functions.repeats import REPEATS_ERROR, repeated_share
-from verify.functions.runs import FunctionRuns, same_data
-from verify.neighbouring.adjacency import Pair
+from verify.functions.runs import FunctionRuns
+from verify.neighbouring.adjacency import Pair, data_key
 
 _CERTAIN = 1_000  # equal outputs after which a function counts as deterministic
 _CALLS = 12  # that are compared to find repeated noise
@@ -91,7 +91,7 @@ class NoiseChecks:
                     data, _CERTAIN, SpawnKey.PROBE.sequence(self.seed, 3, world)
                 ).rows
             )
-            first = next(one.readings.rows[0] for one in seen if same_data(one.data, data))
+            first = next(one.readings.rows[0] for one in seen if data_key(one.data) == data_key(data))
             if len(more) == 1 and more != {first} and self.runs.together:
                 raise SubjectError(
                     f"{self.runs.name} returned one and the same output for all {_CERTAIN} lanes of a call, and "

@@ -19,9 +19,9 @@ from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.probe_result import Probe, describe_data
-from verify.functions.runs import FunctionRuns, key_of
+from verify.functions.runs import FunctionRuns
 from verify.functions.written_numbers import written_numbers
-from verify.neighbouring.adjacency import Data, Pair, different_pairs
+from verify.neighbouring.adjacency import Data, Pair, data_key, different_pairs
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
 from verify.neighbouring.pair_score import FinalTest
@@ -117,8 +117,8 @@ class FunctionPairs(CandidateSource):
     def _try(self, pair: Pair) -> None:
         """Call the subject a few times on data that are a guess: pairs on which it raises are no candidates."""
         for data in (pair.data, pair.other):
-            if key_of(data) not in self._tried:
-                self._tried.add(key_of(data))
+            if data_key(data) not in self._tried:
+                self._tried.add(data_key(data))
                 tries = 1 if self.dear else _COUNTS.tries
                 self.runs.outputs(data, tries, np.random.SeedSequence(self.conduct.seed))
 

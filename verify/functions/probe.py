@@ -20,8 +20,8 @@ from verify.findings.subject_error import SubjectError
 from verify.functions.elsewhere import Elsewhere, look_elsewhere, remembers_elsewhere
 from verify.functions.noise_checks import NoiseChecks
 from verify.functions.probe_result import Probe, SeenOutputs, describe_data
-from verify.functions.runs import FunctionRuns, same_data
-from verify.neighbouring.adjacency import Data, Pair
+from verify.functions.runs import FunctionRuns
+from verify.neighbouring.adjacency import Data, Pair, data_key
 from verify.outputs.entries import SORTED
 from verify.outputs.output_layout import OutputLayout, layout_of
 from verify.outputs.output_readings import Readings
@@ -236,11 +236,10 @@ def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: i
 
 def _new(datasets: Sequence[Data], known: Sequence[Data]) -> list[Data]:
     """Return each data set that is not known, once."""
-    found: list[Data] = []
+    found: dict[bytes, Data] = {}
     for data in datasets:
-        if not any(same_data(data, other) for other in (*known, *found)):
-            found.append(data)
-    return found
+        found.setdefault(data_key(data), data)
+    return [data for key, data in found.items() if key not in map(data_key, known)]
 
 
 def _first_outputs(

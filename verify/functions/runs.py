@@ -21,7 +21,7 @@ from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
 from verify.findings.subject_error import SubjectError, failing_place
 from verify.functions.function_subject import FunctionSubject
-from verify.neighbouring.adjacency import Data
+from verify.neighbouring.adjacency import Data, data_key
 from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Readings, UnreadableOutput
 from verify.outputs.raised import Raised
@@ -99,7 +99,7 @@ class FunctionRuns:
 
     def is_outside(self, *datasets: Data) -> bool:
         """Return whether the subject raised an error on one of these data sets, which are a guess."""
-        return any(key_of(data) in self.outside for data in datasets)
+        return any(data_key(data) in self.outside for data in datasets)
 
     def outputs(self, data: Data, n: int, seed: np.random.SeedSequence) -> Readings:
         """Return n independent outputs on a data set.
@@ -231,12 +231,12 @@ class FunctionRuns:
                 outputs.append(_as_returned(call(given)))
             except subject_exceptions() as error:
                 # Where it was raised takes a hundred times as long to find as the call took: once is enough.
-                unknown = self.subject.guessed and key_of(data) not in self.outside
+                unknown = self.subject.guessed and data_key(data) not in self.outside
                 outputs.append(
                     Raised.from_error(error, str(failing_place(error)) if watch or unknown else "")
                 )
                 if unknown:
-                    self.outside[key_of(data)] = data, outputs[-1]
+                    self.outside[data_key(data)] = data, outputs[-1]
             if watch:
                 self._compare(given, data)
         return outputs
@@ -267,11 +267,6 @@ def _by_coins(data: Data, beside: Data, n: int, coins: np.random.Generator) -> t
     for place in (*places, *[0] * int(coins.integers(2))):
         turns[place] = data
     return turns, places
-
-
-def key_of(data: Data) -> Any:
-    """Return a key that two data sets share only if they are equal."""
-    return data.dtype.str, data.shape, data.tobytes()
 
 
 def same_data(one: Data, other: Data) -> bool:

@@ -313,5 +313,5 @@ def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
         failing=counts,
         epsilon=at_least(result.epsilon_lower),
         outcome=outcome,
-        **result.in_findings,
+        **result.finding_values,
     )

@@ -51,10 +51,11 @@ class Pair:
     @property
     def key(self) -> bytes:
         """Canonical bytes: equal for the same two data sets in either order."""
-        return b"|".join(sorted((_bytes(self.data), _bytes(self.other))))
+        return b"|".join(sorted((data_key(self.data), data_key(self.other))))
 
 
-def _bytes(data: Data) -> bytes:
+def data_key(data: Data) -> bytes:
+    """Return bytes that two data sets share only if they are equal, and of one type."""
     # Adding 0.0 turns -0.0 into 0.0; integers and floats of one value stay apart, as they do for a subject.
     array = np.ascontiguousarray(data + 0.0 if np.issubdtype(data.dtype, np.floating) else data)
     # An object's bytes would be its address.

@@ -26,7 +26,7 @@ from mechanisms.arrays import FloatArray
 from verify.events.features import feature_of
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import ViewSample
-from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair
+from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair, data_key
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.point_patterns import as_domain_data, ends_of
 from verify.neighbouring.replace_one import ReplaceOne
@@ -91,8 +91,8 @@ def profiled_pairs(
         return []
     ends = [point for pair in known for point in (pair.data, pair.other)]
     inside = _points(adjacency.domain)
-    points = list({_key(point): point for point in [*ends, *inside]}.values())
-    met = len({_key(point) for point in ends})  # of which the known pairs are
+    points = list({data_key(point): point for point in [*ends, *inside]}.values())
+    met = len({data_key(point) for point in ends})  # of which the known pairs are
     allow = adjacency.distances.allow
     others = [
         (i, j) for i, j in combinations(range(len(points)), 2) if j >= met and allow(points[i], points[j])
@@ -103,8 +103,10 @@ def profiled_pairs(
     draws.draw_point(points[0], BLOCK)  # shows how many columns there are
     draws.spent += BLOCK
     differ, _ = _compare_points(points, draws, 0, first - BLOCK, executor)
-    place = {_key(point): i for i, point in enumerate(points)}
-    best = max(((place[_key(pair.data)], place[_key(pair.other)]) for pair in known), key=differ.__getitem__)
+    place = {data_key(point): i for i, point in enumerate(points)}
+    best = max(
+        ((place[data_key(pair.data)], place[data_key(pair.other)]) for pair in known), key=differ.__getitem__
+    )
     further = sorted((pair for pair in others if differ[pair] > differ[best]), key=lambda pair: -differ[pair])
     further = further[: _PROFILE.places]
     few = sorted({i for pair in (best, *further) for i in pair})
@@ -164,7 +166,7 @@ def written_pairs(adjacency: Adjacency, known: Sequence[Pair], numbers: Iterable
             return []
     if values <= _PROFILE.whole[1]:
         return []
-    ends = {_key(point): point for pair in known for point in (pair.data, pair.other)}
+    ends = {data_key(point): point for pair in known for point in (pair.data, pair.other)}
     pairs = []
     for number in numbers:
         if not number.is_integer():
@@ -172,17 +174,13 @@ def written_pairs(adjacency: Adjacency, known: Sequence[Pair], numbers: Iterable
         point, *beside = (np.full(domain.shape, int(number) + step) for step in (0, 1, -1))
         if table is not None:
             point, beside = np.concatenate([point[np.newaxis], table[1:]]), [table]
-        for other in [*ends.values(), *beside] if _key(point) not in ends else ():
+        for other in [*ends.values(), *beside] if data_key(point) not in ends else ():
             pair = Pair(other, point, "a number in the code")
             with suppress(NotNeighbours):
                 adjacency.check(pair)
                 pairs.append(pair)
                 break
     return pairs
-
-
-def _key(point: Data) -> bytes:
-    return Pair(point, point).key
 
 
 def _differences(worlds: Sequence[ViewSample]) -> tuple[FloatArray, float]:

@@ -207,8 +207,8 @@ class CountedEvent(ABC):
         return Again.from_events(inside, block * min(blocks[0], _MOST_BLOCKS), block * blocks[1], counted)
 
     @property
-    def in_findings(self) -> dict[str, Any]:
-        """The words of a finding that says what the test counted, by their names in a `Statement`."""
+    def finding_values(self) -> dict[str, Any]:
+        """The values of a finding on what the test counted, by their names in a `Statement`."""
         data, data_prime = self.likelier_first
         return {
             "confidence": self.confidence,

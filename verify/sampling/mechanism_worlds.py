@@ -100,7 +100,7 @@ def _false_profile(
         mechanism=name,
         declared=at_most(epsilon),
         lost=at_least(result.epsilon_lower),
-        **result.in_findings,
+        **result.finding_values,
     )
 
 

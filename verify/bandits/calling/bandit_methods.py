@@ -49,7 +49,7 @@ _STEPS = ("step", "act", "next", "choose", "select_arm")
 
 
 @dataclass(frozen=True)
-class _Called:
+class _Call:
     """A method, or a function of the bandit first, with the arguments of its calls."""
 
     method: str | Callable[..., Any]
@@ -80,9 +80,9 @@ class Calls:
         A method that is both.
     """
 
-    select: _Called | None = None
-    update: _Called | None = None
-    step: _Called | None = None
+    select: _Call | None = None
+    update: _Call | None = None
+    step: _Call | None = None
 
     @classmethod
     def from_bandit(
@@ -106,15 +106,15 @@ class Calls:
         more: tuple[Role, ...] = ("context",) if contexts else ()
         told: tuple[Role, ...] = ("arm", "reward", "round", *more)
         if step is not None:
-            return cls(step=_called(bandit, "step", step, told, ("reward", "arm")))
+            return cls(step=_call_of(bandit, "step", step, told, ("reward", "arm")))
         asked: tuple[Role, ...] = ("round", "arms", *more)
         if select is None:
             select = _usual_method(bandit, "select", _SELECTS, asked, ())
         if update is None:
             update = _usual_method(bandit, "update", _UPDATES, told, ("arm", "reward"), but=select)
         return cls(
-            _called(bandit, "select", select, asked, ("round",)),
-            _called(bandit, "update", update, told, ("arm", "reward")),
+            _call_of(bandit, "select", select, asked, ("round",)),
+            _call_of(bandit, "update", update, told, ("arm", "reward")),
         )
 
     def bound(self, bandit: Any, arms: int, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
@@ -167,26 +167,26 @@ def _usual_method(
     )
 
 
-def _called(
+def _call_of(
     bandit: Any,
     parameter: str,
     name: str | Callable[..., Any],
     offered: tuple[Role, ...],
     otherwise: tuple[Role, ...],
-) -> _Called:
+) -> _Call:
     """Return a method with the arguments that it is given; a function of the user's own gets `otherwise`."""
     if not isinstance(name, str):
-        return _Called(name, Arguments(otherwise))
+        return _Call(name, Arguments(otherwise))
     method = method_of(bandit, parameter, name)
     try:
-        return _Called(name, arguments_of(method, offered, otherwise))
+        return _Call(name, arguments_of(method, offered, otherwise))
     except ArgumentsError as error:
         raise BanditError(
             f"{parameter} = {name!r} of {type(bandit).__qualname__} {error}; or give {parameter}=..., a function"
         ) from None
 
 
-def _selector(bandit: Any, select: _Called, arms: int, contexts: Sequence[Any] | None) -> Select:
+def _selector(bandit: Any, select: _Call, arms: int, contexts: Sequence[Any] | None) -> Select:
     name, arguments, method = select.name, select.arguments, select.bound(bandit)
     if not arguments.roles:
         return lambda number: arm_of(method(), arms, number, name)
@@ -205,7 +205,7 @@ def _selector(bandit: Any, select: _Called, arms: int, contexts: Sequence[Any] |
     return select_arm
 
 
-def _updater(bandit: Any, update: _Called, contexts: Sequence[Any] | None) -> Update:
+def _updater(bandit: Any, update: _Call, contexts: Sequence[Any] | None) -> Update:
     arguments, method = update.arguments, update.bound(bandit)
     if update.method in _BATCHES:
         told = method
@@ -230,7 +230,7 @@ def _updater(bandit: Any, update: _Called, contexts: Sequence[Any] | None) -> Up
     return tell
 
 
-def _stepper(bandit: Any, step: _Called, arms: int, contexts: Sequence[Any] | None) -> tuple[Select, Update]:
+def _stepper(bandit: Any, step: _Call, arms: int, contexts: Sequence[Any] | None) -> tuple[Select, Update]:
     name, arguments, method = step.name, step.arguments, step.bound(bandit)
     last: dict[Role, Any] = {"arm": None, "reward": None, "round": 0, "context": None}
 
