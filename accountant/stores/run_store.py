@@ -274,9 +274,9 @@ class RunStore:
         Parameters
         ----------
         ledger, assumptions
-            The accountant's.
+            Those of the accountant.
         notes
-            Who waits in sums.
+            The changes of the records in private sums.
         state
             The whole state.
         kept
