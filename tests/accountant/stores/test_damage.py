@@ -381,7 +381,10 @@ CHANGES = {
         "DELETE FROM entry WHERE position = (SELECT max(position) FROM entry)",
         "account 1 has another spent amount than in the entries",
     ),
-    "a total": ('UPDATE account SET spent = \'["0","0"]\' WHERE number = 2', "account 2 has another spent amount"),
+    "a total": (
+        'UPDATE account SET spent = \'["0","0"]\' WHERE number = 2',
+        "account 2 has another spent amount",
+    ),
     "labels are swapped": (
         "UPDATE account SET label = CASE number WHEN 1 THEN 'x' ELSE '\"ann\"' END WHERE number < 3",
         "account 1 is not of the record",
