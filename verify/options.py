@@ -91,16 +91,16 @@ class Options:
         None,
         "For learners: the composition theorem under which an accountant enforces the claim: ``'basic'``, "
         "``'advanced'``, ``'zcdp'``, ``'renyi'`` or ``'gaussian'``, and its settings, as in "
-        "``'zcdp, failures=0.1'``. By default what the learner's own claim names; else basic composition, or for "
+        "``'zcdp, failures=0.1'``. By default that of the learner's own claim; else basic composition, or for "
         "delta > 0 the Gaussian filter.",
         rules.accepted_by(composition_named),
         flag="--composition",
     )
     unit: str | None = option(
         None,
-        "For learners: what the claim protects, in place of what the learner's own claim says: ``'one report'``, "
+        "For learners: the unit that the claim protects, in place of the learner's own: ``'one report'``, "
         "``'one person, at most 8 rounds'`` (or another number), or ``'one person'`` for all rounds that a person "
-        "takes part in. Runs are played so: names take turns, each as often as it may.",
+        "takes part in. Names take turns in the runs, each as often as the unit permits.",
         rules.accepted_by(named_unit),
         flag="--unit",
     )
@@ -137,7 +137,7 @@ class Options:
     )
     samples: int | None = option(
         None,
-        "Draws of the view in the black-box test, of all stages together; by default what `effort` says.",
+        "Draws of the view in the black-box test, of all stages together; by default those of `effort`.",
         rules.real_number(
             lambda value: value >= FEWEST_SAMPLES and value.is_integer(),
             f"be a whole number of at least {FEWEST_SAMPLES:,}",
@@ -146,7 +146,7 @@ class Options:
     )
     confidence: float = option(
         0.95,
-        "Of the lower bounds that rest on draws.",
+        "The confidence of the lower bounds that rest on draws.",
         rules.real_number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
     )
     significance: float = option(
@@ -157,20 +157,20 @@ class Options:
     )
     floating_point: bool = option(
         False,
-        "For functions: whether what only floating-point arithmetic shows counts against the claim.",
+        "For functions: whether differences in floating-point arithmetic alone count against the claim.",
         _FLAG,
         flag="--floating-point",
     )
     time_limit: float = option(
         SECONDS,
-        "Seconds after which to stop and report what was found until then.",
+        "Seconds after which to stop and report the findings until then.",
         rules.accepted_by(check_time_limit),
         flag="--time-limit",
     )
     anytime: bool | str | Path = option(
         False,
         "Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it "
-        "stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone. A path names a "
+        "stops, its bounds hold. For learners and plain bandits, `seed` is that of the bets alone. A path names a "
         "file that carries the winnings from run to run, of one subject, claim and set of settings; a run with seed 0, "
         "the default, then takes a seed that none before it used.",
         rules.satisfies(
@@ -191,12 +191,12 @@ class Options:
     )
     neighbours: Adjacency | Domain | None = option(
         None,
-        "For functions: which data sets are neighbours, in place of what the function itself declares.",
+        "For functions: the neighbouring data sets, in place of those that the function itself declares.",
         rules.satisfies(lambda value: True, ""),  # checked where the subject is found
     )
     seed: int = option(
         0,
-        "Of all randomness: the same seed gives the same result, bit for bit.",
+        "The seed of all randomness: the same seed gives the same result, bit for bit.",
         rules.integer(0),
         flag="--seed",
     )
@@ -217,8 +217,8 @@ class Options:
     )
     progress: Progress | None = option(
         None,
-        "Called with the share done and what is being done.",
-        rules.satisfies(callable, "a function of a share and of what is being done"),
+        "Function that is called with the share done and a description of the present step.",
+        rules.satisfies(callable, "a function of a share and of a description"),
         repeats=False,
     )
 

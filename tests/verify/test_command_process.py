@@ -101,7 +101,7 @@ def file(tmp_path: Path) -> Callable[[str, str], str]:
         ("os.closerange(0, 4096)", "ended itself with exit status 1"),
         (
             "for i in range(3, 4096):\n    try: os.write(i, b'{}\\n')\n    except OSError: pass",
-            "cannot be read",
+            "reported unreadable data",
         ),
     ],
 )

@@ -48,7 +48,9 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
     )
     plain = observed("In {draws:,} simulated runs {name} lost least.", first.asked.runs, name=names[best])
     if len(simulations) == 1:
-        plain = observed("In {draws:,} simulated runs: the learner's loss while it learns.", first.asked.runs)
+        plain = observed(
+            "In {draws:,} simulated runs: the loss of the learner while it learns.", first.asked.runs
+        )
     sections = [
         Section("Setting", (Facts(_settings(simulations)),)),
         Section("Regret", (*_picture(simulations, names), _table(simulations, names))),

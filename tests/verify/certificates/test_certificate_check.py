@@ -125,7 +125,7 @@ def test_a_replay_that_releases_something_else_is_named() -> None:
     wider = {**form, "mechanism": {**form["mechanism"], "scale": 2}}
     checked = replace(learner, proof={**learner.proof, "releases": {"release 1": wider}}).check(replay=True)
     assert (checked.verdict, checked.exit_code) == ("unproven", 3)
-    assert "releases what the proof does not list" in checked.reasons[0].text
+    assert "releases a form that the proof does not list" in checked.reasons[0].text
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_learner_of_ones_own_is_certified_with_its_file_and_what_it_imports(
     (moved.parent / f"{helper}.py").write_text("FACTOR = 0.50\n")
     checked = certificate.check(f"{moved}:Greedy", replay=True)
     assert checked.verdict == "unproven"
-    assert "releases what the proof does not list" in checked.reasons[0].text
+    assert "releases a form that the proof does not list" in checked.reasons[0].text
 
 
 def test_what_cannot_be_read_gets_no_certificate_and_is_never_valid() -> None:
@@ -181,7 +181,7 @@ def test_what_cannot_be_read_gets_no_certificate_and_is_never_valid() -> None:
 
 def test_a_class_is_found_by_no_name() -> None:
     lost = replace(certificates()["learner"], subject="Lost")
-    with pytest.raises(SubjectError, match="Lost: what it names is not found"):
+    with pytest.raises(SubjectError, match="Lost: its subject is not found"):
         lost.check(replay=True)
 
 

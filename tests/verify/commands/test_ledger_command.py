@@ -249,8 +249,9 @@ def test_an_export_is_verified_and_imported_once(run, store, tmp_path):
     assert (said["position"], said["hash"], said["by"], said["reason"]) == (5, head, "dora", "a test")
     out = run("check", tmp_path / "new.db")[1]
     assert f"imported: ledger {said['store']}, up to its entry 5, by dora: a test" in out
-    words = "imported 1 time, from another ledger: what was charged elsewhere since, from the same budgets, "
-    words += "is not in it"
+    words = (
+        "imported 1 time, from another ledger: later charges elsewhere, on the same budgets, are not in it"
+    )
     assert words in out
     assert read_releases(tmp_path / "new.db").about.notes == words
     code, _, err = run("create", tmp_path / "newer.db", "--from", tmp_path / "new.db", *SAID)

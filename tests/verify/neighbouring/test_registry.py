@@ -59,7 +59,7 @@ def test_listed_pairs():
         ("7", "must be a domain"),
         ("listed([1, 2])", "pair 1 is 1: must be two data sets"),
         ("listed([])", "must hold at least one pair"),
-        ("listed([[[1], [1, 2, [3]]]])", "pair 1 holds what is no array"),
+        ("listed([[[1], [1, 2, [3]]]])", "pair 1 holds no array"),
         ("listed(3)", "listed is written"),
         ("interval(True, 1)", "means nothing here"),
     ],

@@ -91,7 +91,7 @@ def test_a_separation_is_found_by_grids_as_by_newton_steps():
 
 def test_other_theorems_and_problems_are_refused():
     for bound, problem, message in (
-        (BOUNDS["dp-bandit"], PLAYED["dp-best-arm"].problem, "says nothing of elimination"),
+        (BOUNDS["dp-bandit"], PLAYED["dp-best-arm"].problem, "does not cover elimination"),
         (BOUNDS["dp-best-arm"], SemiBandit(TopK(4, 2), (0.3, 0.45, 0.6, 0.9)), "must be arms"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -168,7 +168,7 @@ def test_a_subclass_with_another_rate_is_not_called_consistent():
 
 def test_other_theorems_and_problems_are_refused():
     run = partial(ExpertRun, lanes=64)
-    with pytest.raises(ParameterError, match="says nothing of weights"):
+    with pytest.raises(ParameterError, match="does not cover weights"):
         run(BOUNDS["cucb-batch"], PLAYED)
     with pytest.raises(ParameterError, match="must be experts"):
         run(BOUNDS["hedge"], replace(PLAYED, problem=SemiBandit(Arms(3), [0.4, 0.5, 0.6])))

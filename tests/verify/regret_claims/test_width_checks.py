@@ -264,7 +264,7 @@ def test_what_holds_on_the_good_event_is_held_against_every_run(problem, seen):
 
 
 def test_other_theorems_and_problems_are_refused():
-    with pytest.raises(ValueError, match="says nothing of widths"):
+    with pytest.raises(ValueError, match="does not cover widths"):
         check_laws(WidthRun, None, BOUNDS["dpe"], PLAYED, lanes=64, seed=0, error=0.1)
     bandit = replace(PLAYED, problem=SemiBandit(Arms(2), (0.1, 0.9)))
     with pytest.raises(ValueError, match="must be a contextual linear bandit"):
