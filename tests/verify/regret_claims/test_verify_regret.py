@@ -169,6 +169,12 @@ def test_a_bound_of_the_runs_says_so_and_pays_for_its_limit():
     assert "longer runs may decide" in short.reasons[0].text
 
 
+def test_a_horizon_passed_on_among_other_settings_is_the_one_of_every_bound():
+    report = regret("dp-dpe-central", epsilon=5.0, horizon=200, runs=2)
+    assert len(report.outcome) > 1
+    assert {each.bound for each in report.outcome} == {report.theorem.bound}
+
+
 def test_contexts_by_name_and_beyond_the_norm_that_widths_are_for():
     few = {"horizon": 40, "runs": 4}
     report = regret("linucb", problem="contexts", settings={"dimension": 2, "norm": 1.5}, **few)
