@@ -383,7 +383,7 @@ class Ledger(State, Store):
 
     def next_position(self) -> int:
         """Return the position of the next charge."""
-        return max(self._last, 0) + 1  # the sums of what was folded have negative ones
+        return self._last + 1
 
     def apply(self, event: LedgerEvent) -> None:
         """Apply an event, a charge or its outcome, however much records have left."""

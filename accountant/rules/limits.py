@@ -78,6 +78,14 @@ Row = tuple[_RuleCount, ...]
 """The counts of one record, by rule."""
 
 
+def renumber_row(row: Row, numbers: Mapping[int, int]) -> Row:
+    """Return a record's counts for a ledger that has its reservations at other positions."""
+    return tuple(
+        _RuleCount(counted.days, {numbers[position]: held for position, held in counted.held.items()})
+        for counted in row
+    )
+
+
 class _LimitRefusal(NamedTuple):
     """A charge that a rule refuses.
 

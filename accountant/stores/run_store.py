@@ -13,9 +13,10 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from accountant.ledger.events import Answered, LedgerEvent
+from accountant.ledger.events import Answered, Charged, LedgerEvent, Settlement
 from accountant.ledger.ledger import Ledger
 from accountant.rules.clock import ClockAhead, RunningClock
+from accountant.rules.limits import renumber_row
 from accountant.stores import opening
 from accountant.stores.chain import row_digest
 from accountant.stores.database import Database
@@ -174,20 +175,32 @@ class RunStore:
             state = stored_bytes(session.value("SELECT state FROM run"))
             replay.history = partial(rows_after, session, 0)  # the run is held: there is no other writer
             names = labelled(session)
-            kept = {
-                json.loads(key): None if answer is None else stored_bytes(answer) for key, answer in answers
-            }
-            events = [
-                event._replace(answer=kept.get(event.request)) if isinstance(event, Answered) else event
-                for _, event in replay.events(names)
-            ]
+            events: list[LedgerEvent] = []
+            numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
+            for position, event in replay.events(names):
+                if isinstance(event, Charged):
+                    numbers[position] = len(numbers) + 1
+                    events.append(event._replace(position=numbers[position]))
+                elif isinstance(event, Settlement):
+                    events.append(event._replace(position=numbers[event.position]))
+                else:
+                    events.append(event)
+        kept = {json.loads(key): None if answer is None else stored_bytes(answer) for key, answer in answers}
+        events = [
+            event._replace(answer=kept.get(event.request)) if isinstance(event, Answered) else event
+            for event in events
+        ]
         rows = {
-            names[int(number)]: account.counted
+            names[int(number)]: renumber_row(account.counted, numbers)
             for number, account in replay.accounts.items()
             if account.counted
         }
         rules, folded = replay.named_rules(names), bool(replay.folds)
-        reserved = {each: each for each, state in replay.reservations.items() if state == "reserved"}
+        reserved = {
+            numbers[position]: position
+            for position, state in replay.reservations.items()
+            if state == "reserved"
+        }
         self._known = _Known(saves, len(events), len(replay.assumptions), reserved)
         found = self._journal.read_events(saves, reserved)
         ledger = Ledger.from_events(

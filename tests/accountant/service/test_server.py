@@ -26,7 +26,7 @@ from accountant import Accountant, Budget
 from accountant.service.keys import KeyFile, KeyScope
 from accountant.service.server import Encryption, _Impatient, ledger_at, serve
 from accountant.stores.database import Database
-from accountant.stores.opening import make_run, open_store, verify_store
+from accountant.stores.opening import begin_store, open_store, verify_store
 from accountant.stores.store_refusals import StoreRefused
 from mechanisms import Laplace, Sensitivity
 
@@ -71,7 +71,9 @@ def test_files_that_are_no_certificate_are_named(store: Path, keys: KeyFile, tmp
 
 def test_the_ledger_of_a_run_is_the_runs(keys: KeyFile, tmp_path: Path) -> None:
     keys.add("ann", [KeyScope.SPEND])
-    make_run(Database.from_location(tmp_path / "run.db"), Accountant(Budget(1.0)).terms(), "somebody").close()
+    begin_store(
+        Database.from_location(tmp_path / "run.db"), Accountant(Budget(1.0)).terms(), holder="somebody"
+    ).close()
     with pytest.raises(StoreRefused, match="is the ledger of a run"):
         serve([partial(ledger_at, str(tmp_path / "run.db"), None)], keys)
 

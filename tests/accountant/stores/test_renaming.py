@@ -23,7 +23,7 @@ from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import NothingToFold, fold
 from accountant.stores.imports import import_ledger
 from accountant.stores.names import NameKey, add_key
-from accountant.stores.opening import make_run, open_store, spent_in, verify_store
+from accountant.stores.opening import begin_store, open_store, spent_in, verify_store
 from accountant.stores.renaming import erase, rotate
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import KeyRefused, StoreMoved
@@ -209,7 +209,7 @@ def test_what_cannot_be_erased_is_said(path: Path, key: Path, tmp_path: Path) ->
 
 def test_a_run_keeps_its_names(path: Path, key: Path) -> None:
     add_key(key)
-    store = make_run(Database.from_location(path), Accountant(Budget(2.0)).terms(), "somebody")
+    store = begin_store(Database.from_location(path), Accountant(Budget(2.0)).terms(), holder="somebody")
     with pytest.raises(ValueError, match="is the ledger of a run"):
         rotate(store, NameKey.from_source(key), "ann", "why")
     with pytest.raises(ValueError, match="is the ledger of a run"):

@@ -854,7 +854,7 @@ def test_reservations_with_keys_are_drawn_or_given_back_by_the_run_that_goes_on(
     run.save(tmp_path / "run")
     run.close()
     with DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)) as again:
-        with pytest.raises(ValueError, match="request = 'returned': reservation 4 was given back"):
+        with pytest.raises(ValueError, match="request = 'returned': reservation 2 was given back"):
             again.accountant.release(noise, entered(again), request="returned")
         again.accountant.release(noise, entered(again), request="drawn")
         assert again.accountant.spent("ann").epsilon == Fraction(1, 2)
