@@ -57,7 +57,7 @@ from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 _KEPT = 4_096
-"""Of so many kinds of charges it is remembered where they stand: mechanisms without end would fill the memory."""
+"""The largest number of kinds of charges with positions in memory: endless mechanisms would fill it."""
 _Task = Callable[[Transaction], Any]
 """Something to do in a transaction; it checks first and changes then."""
 

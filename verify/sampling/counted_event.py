@@ -208,7 +208,7 @@ class CountedEvent(ABC):
 
     @property
     def finding_values(self) -> dict[str, Any]:
-        """The values of a finding on what the test counted, by their names in a `Statement`."""
+        """The values of a finding on the test's counts, by their names in a `Statement`."""
         data, data_prime = self.likelier_first
         return {
             "confidence": self.confidence,

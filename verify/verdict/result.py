@@ -161,7 +161,7 @@ _OWN = (
     *("subject", "claim", "decision", "upper", "lower"),
     *("findings", "assumptions", "seed", "provenance", "kind", "witness"),
 )
-"""The fields that JSON has as they are, in its order: what is derived stands between the two lines."""
+"""The fields that JSON has unchanged, in its order; derived values are between the two lines."""
 
 
 def _check_verdict(result: Verification) -> None:
