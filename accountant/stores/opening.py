@@ -438,7 +438,7 @@ def _check_anchored(name: str, replay: ReplayedEntries, pinned: Anchor | None) -
         raise StoreRefused(
             f"{name}: is spent from with its anchor only, and {missing}: without it nobody would notice that charges "
             "are missing. Give it (anchor=..., --anchor); if it is lost, say so with "
-            f"`dpwitness ledger amend {name} --forget-anchor --author ... --reason ...`"
+            f"`dpwitness ledger amend {name} --anchor none --author ... --reason ...`"
         )
 
 

@@ -19,6 +19,7 @@ from accountant.files.sqlite_file import is_sqlite
 from accountant.proofs.proof_document import FORMAT as PROOF
 from algorithms.problems import SettingError
 from mechanisms.printed_numbers import counted_noun
+from verify.commands.option_table import NO_ANCHOR
 from verify.commands.shown_results import show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.conduct.interrupts import count_interrupts
@@ -34,6 +35,7 @@ _STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yello
 
 def check_command(*, file: str, subject: str | None, replay: bool, anchor: Path | None, as_json: bool) -> int:
     """Check a file again, show the result, and return the exit code."""
+    anchor = None if anchor == NO_ANCHOR else anchor
     kind, data = _kind(file)
     if replay and kind != "certificate":
         raise SettingError(f"--replay: is a certificate's, and {file} holds a {kind}")

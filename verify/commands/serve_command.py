@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 def serve_command(*, config: Path) -> None:
     """Serve a ledger (reserve, commit, release, budget left) and learners (act, observe) until the process ends."""
     try:
+        from accountant.rules.scope import Scope
         from accountant.service.keys import KeyFile
         from accountant.service.server import Encryption, ledger_at, serve
         from accountant.service.service_limits import ServiceLimits
@@ -39,7 +40,12 @@ def serve_command(*, config: Path) -> None:
     if file.store is not None:
         parts.append(partial(ledger_at, file.store, file.anchor, names=file.name_keys))
     parts += [
-        partial(run_at, run.name, run_loader(run.where, run.build, run.accept_code)) for run in file.runs
+        partial(
+            run_at,
+            run.name,
+            run_loader(run.where, run.build, run.accept_code, Scope(run.purpose, run.tenant)),
+        )
+        for run in file.runs
     ]
     served = (*([file.store] if file.store is not None else ()), *(run.where for run in file.runs))
     what = ", ".join(printable(location_name(each) if "://" in each else each) for each in served)
