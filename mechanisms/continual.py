@@ -53,7 +53,7 @@ from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import DPWitnessError, ParameterError, whole_number
+from mechanisms.parameters import DPWitnessError, ParameterError, quoted, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
 
@@ -197,4 +197,4 @@ def check_node_noise(mechanism: object, *kinds: type[NodeNoise]) -> None:
     """Raise `ParameterError` unless the noise of a counter's nodes is a mechanism of these kinds."""
     if not isinstance(mechanism, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
-        raise ParameterError(f"mechanism = {mechanism!r}: must be an instance of {names}")
+        raise ParameterError(f"mechanism = {quoted(mechanism)}: must be an instance of {names}")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.noise import NoiseSource
-from mechanisms.parameters import ParameterError, nonnegative
+from mechanisms.parameters import ParameterError, nonnegative, quoted
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import restate
 from mechanisms.sensitivity import Sensitivity
@@ -278,7 +278,7 @@ def checked_sensitivity(value: Any) -> Sensitivity:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number:
         raise ParameterError(
-            f"sensitivity = {value!r}: must be a number (of one value) or a Sensitivity(l1, l2, linf)"
+            f"sensitivity = {quoted(value)}: must be a number (of one value) or a Sensitivity(l1, l2, linf)"
         )
     size = nonnegative("sensitivity", value)
     if size < value:  # a fraction that was rounded down

@@ -35,7 +35,7 @@ from accountant.stores.store_refusals import (
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
 from accountant.stores.work import Work, last_save
 from accountant.terms import Terms
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, quoted
 
 
 def open_store(
@@ -301,7 +301,7 @@ def open_given(
         return store
     if not isinstance(store, str | Path):
         raise ParameterError(
-            f"store = {store!r}: must be a file's name, a database's URL, or a store that was opened"
+            f"store = {quoted(store)}: must be a file's name, a database's URL, or a store that was opened"
         )
     found = open_store(store, terms, rules=rules, names=names)
     try:
@@ -373,7 +373,8 @@ def find_database(where: str | Path) -> Database:
         If there is none.
     """
     if "://" not in str(where) and not any(path.is_file() for path in (Path(where), Path(where) / RUN_STORE)):
-        raise ParameterError(f"{where}: no such file")
+        what = "a folder, which holds no run" if Path(where).is_dir() else "no such file"
+        raise ParameterError(f"{where}: {what}")
     database = Database.from_location(where)
     try:
         if not holds_store(database):

@@ -76,6 +76,10 @@ def keys_command(
     from accountant.service.keys import KeyFile, KeyScope
 
     file = KeyFile(key_file(store, f"STORE {store}"))
+    if not (store.endswith(".keys") or Path(store).exists()):
+        raise SettingError(
+            f"STORE {store}: does not exist; a file of keys without a ledger in a file ends in .keys"
+        )
     if add is not None and remove is not None:
         raise SettingError("--add, --remove: one of them at a time")
     if add is None:

@@ -6,10 +6,10 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+from mechanisms.parameters import quoted
+
 ValueRule = Callable[[str, Any], None]
 """Called with an option's name and value."""
-
-_LONGEST = 60  # characters of a value that are shown
 
 
 def real_number(holds: Callable[[float], bool] = lambda value: True, words: str = "") -> ValueRule:
@@ -73,11 +73,4 @@ def accepted_by(make: Callable[[Any], Any]) -> ValueRule:
 
 def _refusal(name: str, value: Any, rule: str) -> ValueError:
     """Return the error of a value that breaks a rule."""
-    return ValueError(f"{name} = {_short_repr(value)}: {rule}")
-
-
-def _short_repr(value: Any) -> str:
-    if isinstance(value, int) and abs(value) >= 10**_LONGEST:
-        return f"{value:#x}"[:_LONGEST] + "..."
-    said = repr(value)
-    return said if len(said) <= _LONGEST else said[: _LONGEST - 3] + "..."
+    return ValueError(f"{name} = {quoted(value)}: {rule}")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import click
 
+from mechanisms.parameters import shorten
+
 # Characters of one text that are shown: fifty lines of a terminal, longer than any sentence of a report.
 _LONGEST = 4_000
 
@@ -25,18 +27,11 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     >>> printable("0123456789", longest=6)
     '0 ... (8 characters) ... 9'
     """
-    if len(text) > longest:
-        half = max(longest // 4, 1)
-        left, right = text[:half], text[-half:]
-        return f"{_escape_unprintable(left)} ... ({len(text) - 2 * half} characters) ... {_escape_unprintable(right)}"
-    return _escape_unprintable(text)
-
-
-def _escape_unprintable(text: str) -> str:
-    if text.isprintable():
-        return text
+    shown = shorten(text, longest)
+    if shown.isprintable():
+        return shown
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in shown
     )
 
 

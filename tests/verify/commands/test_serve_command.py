@@ -51,6 +51,9 @@ def config(folder: Path, text: str) -> Path:
 
 def test_keys_are_made_listed_and_removed(run: Run, tmp_path: Path) -> None:
     store = tmp_path / "ledger.db"
+    code, _, err = run("keys", store, "--add", "ann", "--scope", "spend")
+    assert (code, "ledger.db: does not exist" in err, list(tmp_path.iterdir())) == (2, True, [])
+    store.touch()
     code, out, _ = run(
         "keys", store, "--add", "ann", "--scope", "spend", "--scope", "read", "--purpose", "ads"
     )
@@ -85,7 +88,7 @@ def test_keys_are_made_listed_and_removed(run: Run, tmp_path: Path) -> None:
 def test_what_makes_no_key_is_refused(
     run: Run, tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    code, out, err = run("keys", tmp_path / "ledger.db", *arguments)
+    code, out, err = run("keys", tmp_path / "ledger.keys", *arguments)
     assert (code, out) == (2, "")
     assert words in err
     assert list(tmp_path.iterdir()) == []
