@@ -67,7 +67,8 @@ class Trace:
         """Standard error of the mean regret; NaN for a single run."""
         if self.runs == 1:
             return np.full(len(self.rounds), np.nan)
-        sem: FloatArray = self.regret.std(axis=1, ddof=1) / math.sqrt(self.runs)
+        apart = self.regret - self.regret[:, :1]  # the mean of equal numbers may be off by a rounding, that of zeros not
+        sem: FloatArray = apart.std(axis=1, ddof=1) / math.sqrt(self.runs)
         return sem
 
     @property
