@@ -67,7 +67,9 @@ class Trace:
         """Standard error of the mean regret; NaN for a single run."""
         if self.runs == 1:
             return np.full(len(self.rounds), np.nan)
-        apart = self.regret - self.regret[:, :1]  # the mean of equal numbers may be off by a rounding, that of zeros not
+        apart = (
+            self.regret - self.regret[:, :1]
+        )  # the mean of equal numbers may be off by a rounding, that of zeros not
         sem: FloatArray = apart.std(axis=1, ddof=1) / math.sqrt(self.runs)
         return sem
 

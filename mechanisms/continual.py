@@ -151,7 +151,7 @@ def checked_steps(t: npt.ArrayLike, horizon: int | None) -> npt.NDArray[np.int64
     if steps.dtype.kind not in "iu":
         raise ParameterError(f"t has dtype {steps.dtype}: must be of an integer type")
     if steps.size and (steps.min() < 1 or (horizon is not None and steps.max() > horizon)):
-        raise HorizonExceeded(f"t = {t!r}: must lie in 1 .. {horizon}")
+        raise HorizonExceeded(f"t = {t!r}: must lie in 1 .. {horizon}, the horizon")
     return steps.astype(np.int64)
 
 

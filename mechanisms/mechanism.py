@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.noise import NoiseSource
-from mechanisms.parameters import ParameterError, nonnegative, quoted
+from mechanisms.parameters import ParameterError, build_from, nonnegative, quoted
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import restate
 from mechanisms.sensitivity import Sensitivity
@@ -162,7 +162,7 @@ class BuiltInMechanism(abc.ABC):
 
     @classmethod
     def _from_fields(cls, fields: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
-        return cls(**{name: _decode(item, functions) for name, item in fields.items()})
+        return build_from(cls, {name: _decode(item, functions) for name, item in fields.items()})
 
     _registry: ClassVar[dict[str, type[BuiltInMechanism]]] = {}
 
@@ -236,7 +236,7 @@ def mechanism_from_dict(
     kind = BuiltInMechanism._registry.get(name) if isinstance(name, str) else None
     if kind is None:
         known = ", ".join(sorted(BuiltInMechanism._registry))
-        raise ParameterError(f"kind = {name!r}: must be one of {known}")
+        raise ParameterError(f"kind = {quoted(name)}: must be one of {known}")
     mechanism: Mechanism = kind._from_fields(fields, {} if functions is None else functions)
     return mechanism
 
@@ -260,7 +260,7 @@ def _decode(value: Any, functions: Mapping[str, Callable[..., Any]]) -> Any:
         return tuple(_decode(item, functions) for item in value)
     if isinstance(value, Mapping):
         if "l1" in value:
-            return Sensitivity(**{norm: _decode(size, functions) for norm, size in value.items()})
+            return build_from(Sensitivity, {norm: _decode(size, functions) for norm, size in value.items()})
         return mechanism_from_dict(value, functions)
     return value
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +13,7 @@ LEAST_DELTA = 1e-300
 """The least delta that noise is calibrated for: near the smallest floats too few digits are left to prove anything."""
 
 
-_LONGEST_VALUE, _LONGEST_MESSAGE = 100, 2_000
+_LONGEST_VALUE, _LONGEST_MESSAGE = 100, 1_000
 """Characters of a refused value, and of a message, that are shown."""
 
 
@@ -63,6 +65,15 @@ def quoted(value: object) -> str:
         if isinstance(value, int):
             return f"a whole number of {value.bit_length():,} binary digits"
         return f"a {type(value).__name__} that cannot be written"
+
+
+def build_from(kind: type[Any], fields: Mapping[str, Any]) -> Any:
+    """Return an object with these parameters; raise `ParameterError` if one is missing, or none of the class's."""
+    try:
+        inspect.signature(kind).bind(**fields)
+    except TypeError as error:
+        raise ParameterError(f"{kind.__name__}: {error}") from None
+    return kind(**fields)
 
 
 def real(name: str, value: Any) -> float:
