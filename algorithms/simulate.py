@@ -69,7 +69,7 @@ class Trace:
             return np.full(len(self.rounds), np.nan)
         apart = (
             self.regret - self.regret[:, :1]
-        )  # the mean of equal numbers may be off by a rounding, that of zeros not
+        )  # of equal numbers the mean may be off by a rounding, 0 is not
         sem: FloatArray = apart.std(axis=1, ddof=1) / math.sqrt(self.runs)
         return sem
 

@@ -197,7 +197,7 @@ class Options:
     seed: int = option(
         0,
         "Of all randomness: the same seed gives the same result, bit for bit.",
-        rules.integer(0),
+        rules.integer(0, bits=1_024),
         flag="--seed",
     )
     workers: int | str = option(

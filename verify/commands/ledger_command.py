@@ -376,7 +376,10 @@ def amend_command(
     else:
         _check_signed(author, reason)
     if change == "promote":
-        said = _promote(store, f"{reason} ({author})", anchor)
+        from accountant.stores.opening import adopt
+
+        mark = adopt(store, f"{reason} ({author})", anchor)
+        said = f"epoch {mark.epoch} begins after entry {mark.position - 1}"
     elif change == "forget_anchor":
         from accountant.stores.opening import forget_anchor
 
@@ -411,13 +414,6 @@ def _change_open(opened: Any, change: str, value: Any, author: str, reason: str)
     from accountant.stores.naming import erase
 
     return f"the account is called {erase(opened, pseudonym(value) or value, author, reason)} from now on"
-
-
-def _promote(store: str, reason: str, anchor: Path | None) -> str:
-    from accountant.stores.opening import adopt
-
-    mark = adopt(store, reason, anchor)
-    return f"epoch {mark.epoch} begins after entry {mark.position - 1}"
 
 
 def _expire(store: str, age: float) -> str:
