@@ -234,8 +234,7 @@ def _standing(store: str, records: Sequence[str], names: str | None) -> _Shown:
             for limit, paid, room in [("its budget", total, available), *counted]
             for (part, spent), (_, rest) in zip(paid.parts(), room.parts(), strict=True)
         ]
-        table = plain_table(("record", "of", "", "spent", "left"), rows)
-        console.print(table if rows else "nobody has spent anything")
+        console.print(plain_table(("record", "of", "", "spent", "left"), rows, "nobody has spent anything"))
 
     data = {
         name: {
@@ -282,8 +281,8 @@ def _limits(store: str) -> _Shown:
         for rule in found:
             groups = f" ({counted_noun(len(rule.groups), 'group')})" if rule.groups else ""
             rows.append((f"{rule}{groups}", f"{rule.budget.epsilon:g}", f"{rule.budget.delta:g}"))
-        table = plain_table(("limit", "epsilon", "delta"), rows)
-        console.print(table if rows else "no rules: each record has its budget, and nothing else limits it")
+        none = "no rules: each record has its budget, and nothing else limits it"
+        console.print(plain_table(("limit", "epsilon", "delta"), rows, none))
         for rule in found:
             bounds = words_of_rule(rule, found, terms.composition, terms.budget)
             console.print(Text(printable(f"{rule}: {bounds}")), soft_wrap=True)
@@ -302,13 +301,9 @@ def _reservations(store: str) -> _Shown:
 
     with closing(find_database(store)) as database:
         shown = {str(key): each._asdict() for key, each in open_reservations(database).items()}
-
-    def render(console: Console) -> None:
-        rows = [(key, each["held_by"], each["until"] or "no deadline") for key, each in shown.items()]
-        table = plain_table(("reservation", "held by", "until"), rows)
-        console.print(table if rows else "no open reservations")
-
-    return {"reservations": shown}, render
+    rows = [(key, each["held_by"], each["until"] or "no deadline") for key, each in shown.items()]
+    table = plain_table(("reservation", "held by", "until"), rows, "no open reservations")
+    return {"reservations": shown}, lambda console: console.print(table)
 
 
 def _waiting(store: str) -> _Shown:
@@ -322,17 +317,13 @@ def _waiting(store: str) -> _Shown:
         words = f"waiting actions are not known: {refused}"
         return {"waiting": None}, lambda console: console.print(Text(printable(words)), soft_wrap=True)
     actions = [each.json() for each in waiting]
-
-    def render(console: Console) -> None:
-        rows = []
-        for each in actions:
-            record, arms = each["record"], " ".join(map(str, each["action"]))
-            said = "handed out in Python" if record is None else str(record)
-            rows.append((each["ticket"], arms, said, each["since"] or "not known"))
-        table = plain_table(("ticket", "action", "record", "since"), rows)
-        console.print(table if rows else "no action waits for its feedback")
-
-    return {"waiting": actions}, render
+    rows = []
+    for each in actions:
+        record, arms = each["record"], " ".join(map(str, each["action"]))
+        said = "handed out in Python" if record is None else str(record)
+        rows.append((each["ticket"], arms, said, each["since"] or "not known"))
+    table = plain_table(("ticket", "action", "record", "since"), rows, "no action waits for its feedback")
+    return {"waiting": actions}, lambda console: console.print(table)
 
 
 def _is_run(store: str) -> bool:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from algorithms.problems import SettingError
 from verify.commands.begun_run import run_loader
@@ -106,13 +105,10 @@ def keys_command(
         for key in known
     }
 
-    def render(console: Console) -> None:
-        rows = []
-        for key in known:
-            scopes = ", ".join(sorted(scope.value for scope in key.scopes))
-            runs = ", ".join(sorted(key.runs)) or "all, and the ledger"
-            rows.append((key.name, scopes, runs, str(key.spends_on)))
-        table = plain_table(("name", "scopes", "runs", "spends on"), rows)
-        console.print(table if rows else "no keys")
-
-    show(as_json, lambda: {"keys": found}, render)
+    rows = []
+    for key in known:
+        scopes = ", ".join(sorted(scope.value for scope in key.scopes))
+        runs = ", ".join(sorted(key.runs)) or "all, and the ledger"
+        rows.append((key.name, scopes, runs, str(key.spends_on)))
+    table = plain_table(("name", "scopes", "runs", "spends on"), rows, "no keys")
+    show(as_json, lambda: {"keys": found}, lambda console: console.print(table))
