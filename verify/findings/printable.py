@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import click
 
-from mechanisms.parameters import shorten
-
 # Characters of one text that are shown: fifty lines of a terminal, longer than any sentence of a report.
 _LONGEST = 4_000
 
@@ -27,11 +25,16 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     >>> printable("0123456789", longest=6)
     '0 ... (8 characters) ... 9'
     """
-    shown = shorten(text, longest)
-    if shown.isprintable():
-        return shown
+    if len(text) > longest:
+        from mechanisms.parameters import (
+            shorten,
+        )  # with NumPy, for which the completion of a line does not wait
+
+        text = shorten(text, longest)
+    if text.isprintable():
+        return text
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in shown
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
     )
 
 
