@@ -69,7 +69,7 @@ from mechanisms import (
 from mechanisms.assumptions import class_assumptions, examination, examine_value, rebuilt, shared_copy
 from mechanisms.domains.domain import own_copy
 from mechanisms.domains.float_bounds import grid_of
-from mechanisms.parameters import ParameterError, positive
+from mechanisms.parameters import ParameterError, positive, quoted
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
@@ -252,7 +252,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         self.check_open()
         if isinstance(domain, type) or not hasattr(domain, "check"):
             raise ParameterError(
-                f"domain = {domain!r}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
+                f"domain = {quoted(domain)}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
             )
         domain, assumptions = examine_value(domain)
         if assumptions:

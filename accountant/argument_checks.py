@@ -20,7 +20,7 @@ from mechanisms import (
     Randomness,
     noise_source,
 )
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, quoted
 
 _THEOREM = (
     "charge",
@@ -37,7 +37,7 @@ _DRAWS = ("laplace", "gaussian", "randomized_response")  # the methods of a nois
 def checked_budget(budget: object) -> Budget:
     """Return the budget; raise `ValueError` unless it is a `Budget`."""
     if not isinstance(budget, Budget):
-        raise ParameterError(f"budget = {budget!r}: must be a Budget, such as Budget(epsilon=1.0)")
+        raise ParameterError(f"budget = {quoted(budget)}: must be a Budget, such as Budget(epsilon=1.0)")
     return budget
 
 
@@ -54,14 +54,14 @@ def checked_theorem(composition: object, plan: object) -> Composition:
             raise ParameterError("give a composition or a plan, not both: a plan has its own theorem")
         if not isinstance(plan, Plan):
             raise ParameterError(
-                f"plan = {plan!r}: must be a Plan, such as Plan((PlanStep(mechanism, count=3),))"
+                f"plan = {quoted(plan)}: must be a Plan, such as Plan((PlanStep(mechanism, count=3),))"
             )
         return PlannedComposition(plan)
     if composition is None:
         return BasicComposition()
     if isinstance(composition, type) or not all(hasattr(composition, name) for name in _THEOREM):
         raise ParameterError(
-            f"composition = {composition!r}: must be a composition theorem, such as GaussianComposition() "
+            f"composition = {quoted(composition)}: must be a composition theorem, such as GaussianComposition() "
             "(an instance, not the class)"
         )
     return cast(Composition, composition)
@@ -70,7 +70,7 @@ def checked_theorem(composition: object, plan: object) -> Composition:
 def checked_trust(trust: object) -> Trust:
     """Return the trust model; raise `ValueError` unless it is a `Trust`: its name would enforce nothing."""
     if not isinstance(trust, Trust):
-        raise ParameterError(f"trust = {trust!r}: must be Trust.CENTRAL, Trust.LOCAL or Trust.SHUFFLE")
+        raise ParameterError(f"trust = {quoted(trust)}: must be Trust.CENTRAL, Trust.LOCAL or Trust.SHUFFLE")
     return trust
 
 
@@ -91,14 +91,14 @@ def checked_noise(noise: Any, *, strict: bool = False) -> NoiseSource:
     known = all(callable(getattr(noise, name, None)) for name in _DRAWS)
     if isinstance(noise, type) or not (known or isinstance(noise, Randomness)):
         raise ParameterError(
-            f"noise = {noise!r}: must be a noise source, a numpy.random.Generator such as "
+            f"noise = {quoted(noise)}: must be a noise source, a numpy.random.Generator such as "
             "numpy.random.default_rng(), or None for OpenDP's samplers"
         )
     source = noise_source(noise)
     if strict and source.secure is not True:
         raise ParameterError(
-            f"noise = {noise!r}: strict=True needs noise that may be shown to an adversary, and {source.name} is for "
-            "tests and simulation; leave noise out for OpenDP's samplers"
+            f"noise = {quoted(noise)}: strict=True needs noise that may be shown to an adversary, and {source.name} is "
+            "for tests and simulation; leave noise out for OpenDP's samplers"
         )
     if type(source) is NumpyNoise:  # a source of the accountant's own: the caller's may be patched later
         return NumpyNoise(source._randomness)
@@ -122,7 +122,7 @@ def seed_assumptions(noise: NoiseSource) -> tuple[Assumption, ...]:
 def checked_flag(name: str, value: object) -> bool:
     """Return the flag; raise `ValueError` unless it is True or False."""
     if not isinstance(value, bool):
-        raise ParameterError(f"{name} = {value!r}: must be True or False")
+        raise ParameterError(f"{name} = {quoted(value)}: must be True or False")
     return value
 
 
@@ -135,5 +135,5 @@ def checked_generator(seed: Any) -> np.random.Generator:
         return stream_generator(seed, RandomStream.ACCOUNTANT_DRAWS)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"seed = {seed!r}: must be None or a whole number of at least 0 ({error})"
+            f"seed = {quoted(seed)}: must be None or a whole number of at least 0 ({error})"
         ) from None

@@ -8,7 +8,7 @@ import unicodedata
 
 import numpy as np
 
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, quoted
 
 LONGEST_NAME = 2_000
 """Characters of a name as JSON that an index takes."""
@@ -59,7 +59,7 @@ def canonical_name(name: object, parameter: str = "record") -> int | str:
         return str(name)
     if type(name) is not str:  # subclasses may be equal to others, and bools are
         raise ParameterError(
-            f"{parameter} = {name!r}: must be an int or a str, so that the ledger can be saved"
+            f"{parameter} = {quoted(name)}: must be an int or a str, so that the ledger can be saved"
         )
     check_length(parameter, name)
     text = name if _PLAIN.fullmatch(name) else _visible_name(name, parameter)
@@ -103,8 +103,7 @@ def check_length(parameter: str, name: int | str) -> None:
     else:
         long = 12 * len(name) > LONGEST_NAME and len(json.dumps(name)) > LONGEST_NAME  # at most 12 for each
     if long:
-        words = f"{name[:40]!r}..." if isinstance(name, str) else "an int"
         raise ParameterError(
-            f"{parameter} = {words}: must have at most {LONGEST_NAME} characters as JSON, so that the ledger can be "
-            "saved"
+            f"{parameter} = {quoted(name)}: must have at most {LONGEST_NAME} characters as JSON, so that the ledger "
+            "can be saved"
         )

@@ -19,6 +19,7 @@ from accountant.gates.lineage import Influence, Traced, TracedSums
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.ledger.ledger import Ledger
+from accountant.rules.scope import ANY, Scope
 from accountant.stores.waiting_sums import Notes
 from accountant.terms import Terms
 from mechanisms import Assumption, Domain, NoiseSource
@@ -44,6 +45,27 @@ def ledger_of(accountant: Accountant) -> Ledger:
 def scope_state(accountant: Accountant) -> dict[str, Any]:
     """Return the purpose and the tenant of an accountant's charges, for a file."""
     return {"spends_on": [accountant._spends_on.purpose, accountant._spends_on.tenant]}
+
+
+def settle_scope(accountant: Accountant, scope: Scope) -> bool:
+    """Let all charges be for a purpose and a tenant, from the first on; return True if that is new, and to be saved.
+
+    Raises
+    ------
+    ParameterError
+        If they are for others already, or something was charged without.
+    accountant.rules.limits.PurposeRefused
+        If nothing was charged yet, and the rules permit no charge for them.
+    """
+    usual, begun = accountant._spends_on, len(accountant.ledger) > 0
+    if scope not in (ANY, usual):
+        if begun or usual != ANY:
+            words = str(usual) or "no purpose or tenant"
+            raise ParameterError(f"{scope}: must stay {words}, which all charges of this run are for")
+        accountant._spends_on = scope
+    if not begun:
+        accountant.check_permitted()
+    return accountant._spends_on != usual
 
 
 def randomness(accountant: Accountant) -> dict[str, Any]:

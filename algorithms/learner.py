@@ -241,21 +241,7 @@ def check_horizon(horizon: int | None, needed: str = _NEEDED) -> int:
     """
     if horizon is None:
         raise ParameterError(f"horizon = None: must be given: {needed}")
-    return check_count("horizon", horizon)
-
-
-def check_count(name: str, number: int) -> int:
-    """Return how many rounds, or clients, there are, after checking it.
-
-    Raises
-    ------
-    ParameterError
-        Unless it is a whole number of at least 1, and below 2^63: they are counted in 64 bits.
-    """
-    count = whole_number(name, number, least=1)
-    if count >= 2**63:  # of more than 4300 digits it could not be printed
-        raise ParameterError(f"{name}: has {count.bit_length()} binary digits: must be below 2^63")
-    return count
+    return whole_number("horizon", horizon, least=1)
 
 
 def check_delta(delta: float) -> float:

@@ -66,7 +66,11 @@ class Trace:
         """Standard error of the mean regret; NaN for a single run."""
         if self.runs == 1:
             return np.full(len(self.rounds), np.nan)
-        return np.asarray(self.regret.std(axis=1, ddof=1) / math.sqrt(self.runs))
+        apart = (
+            self.regret - self.regret[:, :1]
+        )  # of equal numbers the mean may be off by a rounding, 0 is not
+        sem: FloatArray = apart.std(axis=1, ddof=1) / math.sqrt(self.runs)
+        return sem
 
     @property
     def return_mean(self) -> FloatArray:

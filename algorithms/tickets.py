@@ -11,7 +11,7 @@ from typing import NoReturn
 import numpy as np
 
 from mechanisms.arrays import IntArray
-from mechanisms.parameters import DPWitnessError
+from mechanisms.parameters import DPWitnessError, quoted
 
 _DIGITS = 19  # of the largest int64, which no ticket's number exceeds; Python refuses to read more than 4,300
 _BITS = 63  # of a ticket's word, which is kept as an int64
@@ -127,7 +127,7 @@ class OpenActions:
             If it has none.
         """
         name = ticket.name if isinstance(ticket, Ticket) else ticket
-        _, _, number = str(name).rpartition("-")
+        _, _, number = name.rpartition("-") if isinstance(name, str) else ("", "", "")
         if not (number.isascii() and number.isdecimal() and len(number) <= _DIGITS):
             self._refuse(name, "it is not of this run")
         numbers, wanted = self.open[0], min(int(number), self.issued + 1)
@@ -150,7 +150,7 @@ class OpenActions:
         self.open = numbers[kept], words[kept], actions[kept]
 
     def _refuse(self, name: object, why: str) -> NoReturn:
-        raise TicketRefused(f"ticket = {str(name)!r}: {why}; open tickets are those in `learner.tickets`")
+        raise TicketRefused(f"ticket = {quoted(name)}: {why}; open tickets are those in `learner.tickets`")
 
 
 class TicketedLearner:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +13,16 @@ LEAST_DELTA = 1e-300
 """The least delta that noise is calibrated for: near the smallest floats too few digits are left to prove anything."""
 
 
+_LONGEST_VALUE, _LONGEST_MESSAGE = 100, 1_000
+"""Characters of a refused value, and of a message, that are shown."""
+
+
 class DPWitnessError(Exception):
     """Base class of the errors of dpwitness; each is a built-in one, such as `ValueError`, as well."""
+
+    def __str__(self) -> str:
+        """Return the message, however long the texts that it quotes are."""
+        return shorten(super().__str__(), _LONGEST_MESSAGE)
 
 
 class ParameterError(DPWitnessError, ValueError):
@@ -27,21 +37,60 @@ class DensityUnavailable(DPWitnessError, TypeError):
     """The mechanism's output has no density known to this library."""
 
 
+def shorten(text: str, longest: int) -> str:
+    """Return a text, cut in the middle if it has more than so many characters.
+
+    Examples
+    --------
+    >>> shorten("0123456789", longest=6)
+    '0 ... (8 characters) ... 9'
+    """
+    half = max(longest // 4, 1)
+    if len(text) <= longest:
+        return text
+    return f"{text[:half]} ... ({len(text) - 2 * half} characters) ... {text[-half:]}"
+
+
+def quoted(value: object) -> str:
+    """Return a value as refusals quote it: shortened, and in words if Python cannot write it.
+
+    Examples
+    --------
+    >>> quoted(10**5000)
+    'a whole number of 16,610 binary digits'
+    """
+    try:
+        return shorten(repr(value), _LONGEST_VALUE)
+    except Exception:  # whole numbers of more than 4,300 digits have no text, nor have some objects of users
+        if isinstance(value, int):
+            return f"a whole number of {value.bit_length():,} binary digits"
+        return f"a {type(value).__name__} that cannot be written"
+
+
+def build_from(kind: type[Any], fields: Mapping[str, Any]) -> Any:
+    """Return an object with these parameters; raise `ParameterError` if one is missing, or none of the class's."""
+    try:
+        inspect.signature(kind).bind(**fields)
+    except TypeError as error:
+        raise ParameterError(f"{kind.__name__}: {error}") from None
+    return kind(**fields)
+
+
 def real(name: str, value: Any) -> float:
     """Return ``value`` as a float; raise `ParameterError` if it is not one real number or is NaN.
 
     A whole number that no float is equal to is refused, too: another number would be charged.
     """
     if type(value) is not float and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
-        raise ParameterError(f"{name} = {value!r}: must be one real number")
+        raise ParameterError(f"{name} = {quoted(value)}: must be one real number")
     try:
         number = float(value)
     except OverflowError:
-        raise ParameterError(f"{name} is larger than every float") from None
+        raise ParameterError(f"{name} = {quoted(value)}: is larger than every float") from None
     if math.isnan(number):
         raise ParameterError(f"{name} = nan: must be a number")
     if type(value) is not float and isinstance(value, numbers.Integral) and number != int(value):
-        raise ParameterError(f"{name} = {value}: must be a float or equal to one, as {number!r} is")
+        raise ParameterError(f"{name} = {quoted(value)}: must be a float or equal to one, as {number!r} is")
     return number
 
 
@@ -49,7 +98,7 @@ def positive(name: str, value: Any) -> float:
     """Return ``value`` as a float; raise `ParameterError` unless it is positive and finite."""
     number = real(name, value)
     if not 0.0 < number < math.inf:
-        raise ParameterError(f"{name} = {value!r}: must be positive and finite")
+        raise ParameterError(f"{name} = {quoted(value)}: must be positive and finite")
     return number
 
 
@@ -57,7 +106,7 @@ def nonnegative(name: str, value: Any) -> float:
     """Return ``value`` as a float; raise `ParameterError` if it is negative (infinity is allowed)."""
     number = real(name, value)
     if number < 0.0:
-        raise ParameterError(f"{name} = {value!r}: must not be negative")
+        raise ParameterError(f"{name} = {quoted(value)}: must not be negative")
     return number
 
 
@@ -68,7 +117,7 @@ def within(name: str, value: Any, low: float, high: float, why: str = "") -> flo
     except ParameterError:
         number = math.nan
     if not low <= number <= high:
-        raise ParameterError(f"{name} = {value!r}: must be a number from {low:g} to {high:g}{why}")
+        raise ParameterError(f"{name} = {quoted(value)}: must be a number from {low:g} to {high:g}{why}")
     return number
 
 
@@ -76,7 +125,7 @@ def half_open_unit(name: str, value: Any) -> float:
     """Return ``value`` as a float; raise `ParameterError` unless it lies in [0, 1)."""
     number = real(name, value)
     if not 0.0 <= number < 1.0:
-        raise ParameterError(f"{name} = {value!r}: must lie in [0, 1)")
+        raise ParameterError(f"{name} = {quoted(value)}: must lie in [0, 1)")
     return number
 
 
@@ -84,17 +133,19 @@ def open_unit(name: str, value: Any) -> float:
     """Return ``value`` as a float; raise `ParameterError` unless it lies in (0, 1)."""
     number = real(name, value)
     if not 0.0 < number < 1.0:
-        raise ParameterError(f"{name} = {value!r}: must lie in (0, 1)")
+        raise ParameterError(f"{name} = {quoted(value)}: must lie in (0, 1)")
     return number
 
 
-def whole_number(name: str, value: Any, *, least: int) -> int:
-    """Return ``value`` as an int; raise `ParameterError` unless it is a whole number >= ``least``."""
+def whole_number(name: str, value: Any, *, least: int, bits: int = 63) -> int:
+    """Return ``value`` as an int; raise `ParameterError` unless it is a whole number >= ``least`` and < 2^bits."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ParameterError(f"{name} = {value!r}: must be a whole number")
+        raise ParameterError(f"{name} = {quoted(value)}: must be a whole number")
     number = int(value)
     if number < least:
-        raise ParameterError(f"{name} = {value!r}: must be at least {least}")
+        raise ParameterError(f"{name} = {quoted(value)}: must be at least {least}")
+    if number >= 2**bits:
+        raise ParameterError(f"{name} = {quoted(value)}: must be below 2^{bits}")
     return number
 
 

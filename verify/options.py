@@ -45,7 +45,7 @@ class OptionFacts:
     rule
         The rule for its values. None is always right where it is the default.
     flag
-        The flag of the command line; without, it has none.
+        The flag of the command line, up to the value; without, it has none.
     reads
         The type to which numbers of other libraries are converted; it follows from the option's own type.
     repeats
@@ -127,7 +127,7 @@ class Options:
         "For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. "
         "What is certified beyond that many rounds rests on the accountant that enforces its budget.",
         rules.integer(1),
-        flag="--horizon",
+        flag="--set horizon=",
     )
     effort: str = option(
         "default",
@@ -197,7 +197,7 @@ class Options:
     seed: int = option(
         0,
         "The seed of all randomness: the same seed gives the same result, bit for bit.",
-        rules.integer(0),
+        rules.integer(0, bits=1_024),
         flag="--seed",
     )
     workers: int | str = option(

@@ -54,7 +54,7 @@ def check_feedback(
     """
     if not isinstance(value, Private):
         raise ForeignValue(
-            f"{name} is a {type(value).__name__}: must be private, from private(values, {domain!r}, record) of the "
+            f"{name} of type {type(value).__name__}: must be private, from private(values, {domain!r}, record) of the "
             "learner's gate",
             calling_place(),
         )

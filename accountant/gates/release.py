@@ -33,7 +33,7 @@ from mechanisms.noise.mechanism import (
     needs_whole_values,
     samples_securely,
 )
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, quoted
 
 if TYPE_CHECKING:
     from accountant.budget import Amount
@@ -130,7 +130,8 @@ def checked_mechanism(mechanism: Mechanism) -> Mechanism:
         mechanism = mechanism.mechanism
     if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
         raise ParameterError(
-            f"mechanism = {mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
+            f"mechanism = {quoted(mechanism)}: must be a mechanism, such as Laplace(scale=...) (an instance, not the "
+            "class)"
         )
     return mechanism
 

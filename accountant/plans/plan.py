@@ -20,7 +20,7 @@ from mechanisms.composition.enclosure import Bound, Enclosure
 from mechanisms.domains.neighbouring import common_neighbouring
 from mechanisms.noise.mechanism import checked_sensitivity
 from mechanisms.numerics.printed_numbers import at_most
-from mechanisms.parameters import ParameterError, whole_number
+from mechanisms.parameters import ParameterError, quoted, whole_number
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class PlanStep:
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
-            raise ParameterError(f"mechanism = {self.mechanism!r}: must be a mechanism")
+            raise ParameterError(f"mechanism = {quoted(self.mechanism)}: must be a mechanism")
         object.__setattr__(self, "count", whole_number("count", self.count, least=1))
         own = self.mechanism.sensitivity
         moved = own if self.sensitivity is None else checked_sensitivity(self.sensitivity)
@@ -122,7 +122,7 @@ class Plan:
     def __post_init__(self) -> None:
         steps = tuple(self.steps) if isinstance(self.steps, Iterable) else (self.steps,)
         if not all(isinstance(step, PlanStep) for step in steps):
-            raise ParameterError(f"steps = {self.steps!r}: must be PlanSteps")
+            raise ParameterError(f"steps = {quoted(self.steps)}: must be PlanSteps")
         merged: dict[Mechanism, PlanStep] = {}
         for step in steps:
             known = merged.get(step.mechanism)

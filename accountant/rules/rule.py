@@ -16,7 +16,7 @@ from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
 from accountant.rules.scope import Scope, check_word
 from mechanisms.numerics.printed_numbers import counted_noun
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +86,23 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
-            raise ParameterError(f"budget = {self.budget!r}: must be a Budget, such as Budget(epsilon=1.0)")
+            raise ParameterError(
+                f"budget = {quoted(self.budget)}: must be a Budget, such as Budget(epsilon=1.0)"
+            )
         check_word("purpose", self.purpose)
         check_word("tenant", self.tenant)
         if self.days is not None and (type(self.days) is not int or not 1 <= self.days <= 3_660):
-            raise ParameterError(f"days = {self.days!r}: must be a whole number from 1 to 3660, or None")
+            raise ParameterError(
+                f"days = {quoted(self.days)}: must be a whole number from 1 to 3660, or None"
+            )
         if not _is_collection(self.groups) or not all(map(_is_collection, self.groups)):
             raise ParameterError(
-                f"groups = {self.groups!r}: must be groups of records, such as (('ann', 'bob'),)"
+                f"groups = {quoted(self.groups)}: must be groups of records, such as (('ann', 'bob'),)"
             )
         object.__setattr__(self, "groups", tuple(tuple(map(_member, group)) for group in self.groups))
         if not all(self.groups):
             raise ParameterError(
-                f"groups = {self.groups!r}: a group must have members, or the rule limits no record"
+                f"groups = {quoted(self.groups)}: a group must have members, or the rule limits no record"
             )
         members = [record for group in self.groups for record in group]
         if len(set(members)) < len(members):
@@ -111,18 +115,18 @@ class Rule:
         given = self.reached_by
         if not _is_collection(given):
             raise ParameterError(
-                f"reached_by = {given!r}: must be names of tenants, such as ('shop',), or ()"
+                f"reached_by = {quoted(given)}: must be names of tenants, such as ('shop',), or ()"
             )
         assert given is not None
         for each in given:
             check_word("reached_by: tenant", each)
         if None in given or len(set(given)) < len(given) or self.tenant in given:
-            raise ParameterError(f"reached_by = {given!r}: must name other tenants, each once")
+            raise ParameterError(f"reached_by = {quoted(given)}: must name other tenants, each once")
         whole = self.purpose is None and self.days is None and not self.groups
         if self.tenant is None or not whole or self.budget.epsilon == float("inf"):
             raise ParameterError(
-                f"reached_by = {given!r}: is for a tenant's limit on all that is charged for it, for ever: a rule with "
-                "a tenant and a finite epsilon, and without purpose, days and groups"
+                f"reached_by = {quoted(given)}: is for a tenant's limit on all that is charged for it, for ever: a "
+                "rule with a tenant and a finite epsilon, and without purpose, days and groups"
             )
         object.__setattr__(self, "reached_by", tuple(given))
 
@@ -220,12 +224,12 @@ def checked_rules(rules: Sequence[Rule], composition: Composition) -> tuple[Rule
     try:
         found = tuple(rules)
     except TypeError:
-        raise ParameterError(f"rules = {rules!r}: must be a list of Rule") from None
+        raise ParameterError(f"rules = {quoted(rules)}: must be a list of Rule") from None
     seen: dict[Any, Rule] = {}
     for rule in found:
         if not isinstance(rule, Rule):
             raise ParameterError(
-                f"rules: {rule!r} must be a Rule, such as Rule(Budget(epsilon=0.5), days=30)"
+                f"rules: {quoted(rule)} must be a Rule, such as Rule(Budget(epsilon=0.5), days=30)"
             )
         if composition.settings().get("plan") is not None:
             raise ParameterError("rules: a plan fixes every release in advance; it takes no rules")

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from accountant.record_name import canonical_name
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def check_word(name: str, word: object) -> None:
     if word is None:
         return
     if not (isinstance(word, str) and 0 < len(word) <= 200):
-        raise ParameterError(f"{name} = {word!r}: must be a text of 1 to 200 characters, or None")
+        raise ParameterError(f"{name} = {quoted(word)}: must be a text of 1 to 200 characters, or None")
     if word != (form := str(canonical_name(word, name))):
         raise ParameterError(f"{name} = {word!r}: must be in Unicode's normal form NFC, as {form!r} is")
 

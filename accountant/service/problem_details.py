@@ -34,10 +34,7 @@ class ServiceProblem(DPWitnessError):
     def to_dict(self) -> dict[str, dict[str, str]]:
         """Return JSON-able data."""
         named = {} if self.parameter is None else {"parameter": self.parameter}
-        return {"error": {"kind": self.kind, **named, "message": self.message[:_LONGEST]}}
-
-
-_LONGEST = 1_000
+        return {"error": {"kind": self.kind, **named, "message": str(self)}}
 
 
 def invalid(parameter: str, message: str) -> ServiceProblem:

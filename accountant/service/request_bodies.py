@@ -25,6 +25,7 @@ from mechanisms import (
     ParameterError,
     mechanism_from_dict,
 )
+from mechanisms.parameters import build_from
 
 DOMAINS: Mapping[str, tuple[type[Any], frozenset[str]]] = {
     "Interval": (Interval, frozenset({"lower", "upper"})),
@@ -278,7 +279,7 @@ def _domain(saved: Any, limits: ServiceLimits) -> Domain:
     if fields.get("order") == "inf":
         fields["order"] = float("inf")
     try:
-        domain: Domain = kind(**fields)
+        domain: Domain = build_from(kind, fields)
     except ParameterError as error:
         raise invalid("domain", str(error)) from None
     except Exception as error:

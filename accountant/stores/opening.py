@@ -36,7 +36,7 @@ from accountant.stores.store_refusals import (
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
 from accountant.stores.transaction import Transaction, last_save
 from accountant.terms import Terms
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, quoted
 
 
 def open_store(
@@ -315,7 +315,7 @@ def open_given(
         return store
     if not isinstance(store, str | Path):
         raise ParameterError(
-            f"store = {store!r}: must be a file's name, a database's URL, or a store that was opened"
+            f"store = {quoted(store)}: must be a file's name, a database's URL, or a store that was opened"
         )
     found = open_store(store, terms, rules=rules, names=names)
     try:
@@ -387,7 +387,8 @@ def find_database(where: str | Path) -> Database:
         If there is none.
     """
     if "://" not in str(where) and not any(path.is_file() for path in (Path(where), Path(where) / RUN_STORE)):
-        raise ParameterError(f"{where}: no such file")
+        what = "a folder, which holds no run" if Path(where).is_dir() else "no such file"
+        raise ParameterError(f"{where}: {what}")
     database = Database.from_location(where)
     try:
         if not holds_store(database):
@@ -456,7 +457,7 @@ def _check_anchored(name: str, replay: ReplayedEntries, pinned: Anchor | None) -
         raise StoreRefused(
             f"{name}: is spent from with its anchor only, and {missing}: without it nobody would notice that charges "
             "are missing. Give it (anchor=..., --anchor); if it is lost, say so with "
-            f"`dpwitness ledger amend {name} --forget-anchor --author ... --reason ...`"
+            f"`dpwitness ledger amend {name} --anchor none --author ... --reason ...`"
         )
 
 

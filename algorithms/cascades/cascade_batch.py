@@ -31,7 +31,7 @@ from algorithms.learner import ClickConfidence, check_delta, check_epsilon
 from algorithms.problems import Parameter, RankedLists
 from mechanisms import Gaussian, Laplace, Mechanism, OneHot
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, quoted
 
 _ListIndex = Literal["level-free", "confidence"]
 """Indices of items: level-free, of less regret and without a theorem on it; or of a confidence level, with one."""
@@ -75,7 +75,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     ) -> None:
         super().__init__(structure, gate, horizon)
         if index not in get_args(_ListIndex):
-            raise ParameterError(f"index = {index!r}: must be one of {', '.join(get_args(_ListIndex))}")
+            raise ParameterError(f"index = {quoted(index)}: must be one of {', '.join(get_args(_ListIndex))}")
         self.level_free = index == "level-free"
         self.first = max(1, math.ceil(0.5 * noise.first_size(self.horizon)))
         self.exponent = self.exponent_for(self.horizon)

@@ -95,7 +95,7 @@ class DPFTRL:
         bandwidth: int | None = None,
         fixed_in_advance: bool = False,
     ) -> None:
-        size, horizon = whole_number("size", size, least=1), check_horizon(horizon)
+        size, horizon = whole_number("size", size, least=1, bits=27), check_horizon(horizon)
         self.radius = positive("radius", radius)
         self.feedback_domain = Ball(positive("gradient", gradient), size)
         claim: dict[str, Any] = {

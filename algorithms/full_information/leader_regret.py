@@ -41,7 +41,7 @@ import numpy as np
 
 from mechanisms.counters.toeplitz_counter import ToeplitzCounter
 
-_BLOCK = 1 << 16
+_POINTS = 1 << 16
 
 
 def last_deviation(counter: ToeplitzCounter) -> float:
@@ -50,10 +50,11 @@ def last_deviation(counter: ToeplitzCounter) -> float:
 
 
 def _mean_deviation(counter: ToeplitzCounter) -> float:
-    """Return the mean of s_0 = 0, s_1, ..., s_{T-1}."""
-    starts = range(1, counter.horizon, _BLOCK)
-    blocks = (np.arange(start, min(start + _BLOCK, counter.horizon)) for start in starts)
-    return math.fsum(float(np.sqrt(counter.variance(block)).sum()) for block in blocks) / counter.horizon
+    """Return the mean of s_0 = 0, s_1, ..., s_{T-1}; of more than 2^16 steps, the last of each equal part's for all."""
+    part = -(-(counter.horizon - 1) // _POINTS)
+    lasts = np.arange(counter.horizon - 1, 0, -max(part, 1))  # s does not fall: no sum is less than it is
+    lengths = np.diff(lasts[::-1], prepend=0)
+    return float(lengths @ np.sqrt(counter.variance(lasts[::-1]))) / counter.horizon
 
 
 def gradient_regret(

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private, PrivateSums, Simulation, add_to_all, check_feedback
-from algorithms.learner import check_count, check_horizon
+from algorithms.learner import check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import DPWitnessError, ParameterError
+from mechanisms.parameters import DPWitnessError, ParameterError, quoted, whole_number
 
 PAPER = "distributed linear bandits paper, "
 """The beginning of sources: Li, Zhou & Ji 2022."""
@@ -226,9 +226,9 @@ class Schedule:
     def __post_init__(self) -> None:
         check_horizon(self.horizon)
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, float) or not 0.0 < self.alpha < 1.0:
-            raise ParameterError(f"alpha = {self.alpha!r}: must be a number in (0, 1)")
+            raise ParameterError(f"alpha = {quoted(self.alpha)}: must be a number in (0, 1)")
         if self.fixed_clients is not None:
-            check_count("fixed_clients", self.fixed_clients)
+            whole_number("fixed_clients", self.fixed_clients, least=1)
 
     @property
     def phases(self) -> int:

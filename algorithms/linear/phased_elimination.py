@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private
-from algorithms.learner import check_count
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.linear_parameters import checked_scale
 from algorithms.linear.linear_phases import (
@@ -21,7 +20,7 @@ from algorithms.linear.linear_phases import (
 )
 from algorithms.problems import Parameter
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, quoted, whole_number
 
 ALPHA = Parameter("alpha", "float", 0.8, 0.01, 0.99, "2^(alpha l) clients report in phase l")
 _BOUND = Parameter(
@@ -101,10 +100,10 @@ class PhasedElimination(Elimination[Phase]):
     ) -> None:
         super().__init__(actions, gate, horizon)
         if not isinstance(replacement, bool | np.bool_):
-            raise ParameterError(f"replacement = {replacement!r}: must be True or False")
+            raise ParameterError(f"replacement = {quoted(replacement)}: must be True or False")
         self.sigma = checked_scale("sigma", sigma, least=0.0)
         self.reward_bound = None if reward_bound is None else checked_scale("reward_bound", reward_bound)
-        self.population, self.replacement = check_count("population", population), bool(replacement)
+        self.population, self.replacement = whole_number("population", population, least=1), bool(replacement)
         self.schedule = Schedule(self.horizon, alpha, fixed_clients)
         if self.told is not None:
             self.schedule.check_population(population, replacement=replacement)

@@ -18,6 +18,8 @@ from algorithms.problems.ranked_lists import RankedLists
 from algorithms.problems.super_arms import SuperArms
 from algorithms.problems.top_k import TopK
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.numerics.printed_numbers import counted_noun
+from mechanisms.parameters import quoted
 
 
 def available_arms(structure: SuperArms | RankedLists, available: Iterable[int]) -> BoolArray:
@@ -46,8 +48,9 @@ def available_arms(structure: SuperArms | RankedLists, available: Iterable[int])
         number = _arm_number(arm)
         if not 0 <= number < structure.arms:
             raise ProblemError(
-                f"available: {number} is no arm: must be from 0 to {structure.arms - 1}, the arms that the learner was "
-                "made with (make it with all that may ever come, and leave out those that are not there yet)"
+                f"available: {quoted(number)} is no arm: must be from 0 to {structure.arms - 1}, the arms that the "
+                "learner was made with (make it with all that may ever come, and leave out those not there "
+                "yet)"
             )
         if mask[number]:
             raise ProblemError(f"available: {number} is given twice: must be each arm that is there, once")
@@ -56,8 +59,8 @@ def available_arms(structure: SuperArms | RankedLists, available: Iterable[int])
     longest = structure.rank_of(there.tolist()) if isinstance(structure, Matroid) else there.size
     if longest < structure.size:
         raise ProblemError(
-            f"available: {there.size} arms, of which at most {longest} can be played together: must hold a super arm, "
-            f"of {structure.size} arms"
+            f"available: {counted_noun(there.size, 'arm')}, of which at most {longest} can be played together: must "
+            f"hold a super arm, of {counted_noun(structure.size, 'arm')}"
         )
     return mask
 
@@ -79,7 +82,7 @@ def _check_iterable(available: Iterable[int]) -> Iterable[int]:
     if isinstance(available, np.ndarray) and available.ndim != 1:
         raise ProblemError(f"available of shape {available.shape}: must be arms, the same for all lanes")
     if isinstance(available, str | bytes) or not isinstance(available, Iterable):
-        raise ProblemError(f"available = {available!r}: must be the arms that are there")
+        raise ProblemError(f"available = {quoted(available)}: must be the arms that are there")
     return available
 
 
@@ -89,4 +92,4 @@ def _arm_number(arm: object) -> int:
             return operator.index(arm)  # type: ignore[arg-type]
     except TypeError:
         pass
-    raise ProblemError(f"available: {arm!r} must be the whole number of an arm (flags: np.flatnonzero)")
+    raise ProblemError(f"available: {quoted(arm)} must be the whole number of an arm (flags: np.flatnonzero)")

@@ -30,6 +30,7 @@ class DisjointPaths(Structure):
     def __post_init__(self) -> None:
         object.__setattr__(self, "paths", checked_count("paths", self.paths))
         object.__setattr__(self, "length", checked_count("length", self.length))
+        checked_count("paths times length", self.arms)
 
     @property
     def arms(self) -> int:

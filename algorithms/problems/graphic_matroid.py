@@ -49,8 +49,8 @@ class GraphicMatroid(Matroid):
         return len(self.edges)
 
     def _empty(self, lanes: int) -> MatroidState:
-        """Every vertex carries the lowest vertex of its component: at first its own."""
-        return np.tile(np.arange(self.vertices), (lanes, 1))
+        """Every vertex of an edge carries the lowest one of its component: at first its own."""
+        return np.tile(np.arange(self._ends.max(initial=-1) + 1), (lanes, 1))
 
     def _extend(self, state: MatroidState, elements: IntArray) -> BoolArray:
         every = np.arange(len(state))
@@ -62,4 +62,5 @@ class GraphicMatroid(Matroid):
 
     @cached_property
     def _ends(self) -> IntArray:
-        return np.array(self.edges, dtype=np.int64).reshape(-1, 2).T
+        """The two ends of all edges, numbered among the vertices that have edges."""
+        return np.unique(np.array(self.edges, dtype=np.int64), return_inverse=True)[1].reshape(-1, 2).T

@@ -50,10 +50,15 @@ class PartitionMatroid(Matroid):
             )
         super().__post_init__()
 
-    @property
+    @cached_property
     def arms(self) -> int:
         """The number of elements L."""
         return sum(len(part) for part in self.parts)
+
+    @cached_property
+    def size(self) -> int:
+        """The rank K: of each part, as many elements as it has and may have in a basis."""
+        return sum(min(len(part), most) for part, most in zip(self.parts, self.capacities, strict=True))
 
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the elements of largest weight of each part, all in increasing order of id.

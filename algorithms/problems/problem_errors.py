@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.learner import check_count
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import DPWitnessError, ParameterError, whole_number
+from mechanisms.parameters import DPWitnessError, ParameterError, quoted, whole_number
 
 
 class ProblemError(DPWitnessError, ValueError):
@@ -41,10 +40,10 @@ def checked_count(name: str, value: int) -> int:
     Raises
     ------
     ProblemError
-        If it is no whole number from 1 to 2^63 - 1.
+        If it is no whole number from 1 to 2^24 - 1: learners keep numbers of each.
     """
     try:
-        return check_count(name, value)
+        return whole_number(name, value, least=1, bits=24)
     except ParameterError as error:
         raise ProblemError(str(error)) from None
 
@@ -59,7 +58,9 @@ def require_structure(structure: object) -> None:
     """
     if isinstance(structure, type) or not all(hasattr(structure, name) for name in ("arms", "size", "solve")):
         of = "; pass the problem's structure" if hasattr(structure, "structure") else ""
-        raise ProblemError(f"structure = {structure!r}: must be a structure, such as TopK or RankedLists{of}")
+        raise ProblemError(
+            f"structure = {quoted(structure)}: must be a structure, such as TopK or RankedLists{of}"
+        )
 
 
 def whole_rows(
@@ -75,12 +76,12 @@ def whole_rows(
     try:
         found = tuple(tuple(whole_number(name, entry, least=least) for entry in row) for row in rows)
     except TypeError:
-        raise ProblemError(f"{name} = {rows!r}: must be rows of whole numbers") from None
+        raise ProblemError(f"{name} = {quoted(rows)}: must be rows of whole numbers") from None
     except ParameterError as error:
         raise ProblemError(f"every entry of {error}") from None
     for number, row in enumerate(found):
         if length is not None and len(row) != length:
-            raise ProblemError(f"{name}[{number}] = {row}: must have {length} entries")
+            raise ProblemError(f"{name}[{number}] = {quoted(row)}: must have {length} entries")
     return found
 
 
@@ -95,4 +96,4 @@ def real_array(name: str, values: npt.ArrayLike) -> FloatArray:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ProblemError(f"{name} = {values!r}: must be numbers") from None
+        raise ProblemError(f"{name} = {quoted(values)}: must be numbers") from None

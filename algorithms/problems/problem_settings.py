@@ -9,12 +9,12 @@ from math import isfinite
 from typing import Literal
 
 from algorithms.problems.problem_errors import SettingError
+from mechanisms.parameters import quoted
 
 Value = int | float | str
 """The value of a setting of a problem or a learner."""
 
 _SHORT = 80  # characters of a list of names that is shown in full
-_LONGEST = 40  # characters of a name that are shown
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Parameter:
         except (ValueError, OverflowError):
             parsed = None
         if parsed is None or not self._allows(parsed):
-            raise SettingError(f"{self.name} = {value}: must be {self.rule}")
+            given = value if isinstance(value, str) else quoted(value)
+            raise SettingError(f"{self.name} = {given}: must be {self.rule}")
         return parsed
 
     def _converted(self, value: Value) -> Value | None:
@@ -124,7 +125,7 @@ def check_shared(settings: Iterable[str], takers: Mapping[str, Iterable[Paramete
     for key in settings:
         if key not in every:
             words = "; ".join(f"{taker} takes {', '.join(names) or 'none'}" for taker, names in known.items())
-            raise SettingError(f"unknown parameter {key!r}: {spelling_suggestion(key, every)}{words}")
+            raise SettingError(f"unknown parameter {quoted(key)}: {spelling_suggestion(key, every)}{words}")
 
 
 def known_name(what: str, name: str, known: Iterable[str]) -> str:
@@ -138,8 +139,7 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     if name in names:
         return name
-    shown = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
-    raise SettingError(f"unknown {what} {shown!r}: {_nearest(name, names)}")
+    raise SettingError(f"unknown {what} {quoted(name)}: {_nearest(name, names)}")
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:

@@ -77,7 +77,7 @@ class ShortestPath(Structure):
         """
         rows = checked_count("rows", rows)
         columns = checked_count("columns", columns)
-        if rows * columns < 2:
+        if checked_count("rows times columns", rows * columns) < 2:
             raise ProblemError(f"rows = {rows}, columns = {columns}: a grid needs at least two vertices")
         steps = [
             ((row, column), (row + down, column + 1 - down))

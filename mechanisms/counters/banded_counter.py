@@ -63,11 +63,12 @@ class BandedCounter(ToeplitzCounter):
         """Return the first column of A R⁻¹: R l = (1, 1, ...), solved step by step."""
         from scipy.signal import lfilter  # 0.2 s of loading, for this alone
 
-        return np.asarray(lfilter([1.0], self.right_column(self.bandwidth), np.ones(steps)), dtype=np.float64)
+        ones = np.ones(whole_number("steps", steps, least=0, bits=27))
+        return np.asarray(lfilter([1.0], self.right_column(self.bandwidth), ones), dtype=np.float64)
 
     def right_column(self, steps: int) -> FloatArray:
         """Return c_0 .. c_{w-1}, rounded down, and zeros."""
-        column = np.zeros(steps)
+        column = np.zeros(whole_number("steps", steps, least=0, bits=27))
         band = square_root_coefficients(min(steps, self.bandwidth))
         column[: band.size] = np.floor(band * _FINENESS) / _FINENESS
         return column

@@ -54,7 +54,7 @@ from mechanisms.noise.discrete_laplace import DiscreteLaplace
 from mechanisms.noise.gaussian import Gaussian
 from mechanisms.noise.laplace import Laplace
 from mechanisms.noise.noise_sources import NoiseSource, noise_source
-from mechanisms.parameters import DPWitnessError, ParameterError, whole_number
+from mechanisms.parameters import DPWitnessError, ParameterError, quoted, whole_number
 from mechanisms.profiles.privacy_profile import PrivacyProfile
 
 NodeNoise = Laplace | Gaussian | DiscreteLaplace
@@ -151,7 +151,7 @@ def checked_steps(t: npt.ArrayLike, horizon: int | None) -> npt.NDArray[np.int64
     if steps.dtype.kind not in "iu":
         raise ParameterError(f"t has dtype {steps.dtype}: must be of an integer type")
     if steps.size and (steps.min() < 1 or (horizon is not None and steps.max() > horizon)):
-        raise HorizonExceeded(f"t = {t!r}: must lie in 1 .. {horizon}")
+        raise HorizonExceeded(f"t = {t!r}: must lie in 1 .. {horizon}, the horizon")
     return steps.astype(np.int64)
 
 
@@ -197,4 +197,4 @@ def check_node_noise(mechanism: object, *kinds: type[NodeNoise]) -> None:
     """Raise `ParameterError` unless the noise of a counter's nodes is a mechanism of these kinds."""
     if not isinstance(mechanism, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
-        raise ParameterError(f"mechanism = {mechanism!r}: must be an instance of {names}")
+        raise ParameterError(f"mechanism = {quoted(mechanism)}: must be an instance of {names}")

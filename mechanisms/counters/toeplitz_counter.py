@@ -50,8 +50,8 @@ OUTWARDS = 1.0 + 1e-9  # on column norms, with rounding errors below 1e-10
 
 
 def square_root_coefficients(steps: int) -> FloatArray:
-    """Return c_0 .. c_{steps-1}: c_0 = 1, c_j = c_{j-1} (1 - 1/2j)."""
-    ratios = np.ones(steps)
+    """Return c_0 .. c_{steps-1}: c_0 = 1, c_j = c_{j-1} (1 - 1/2j); raise `ParameterError` for 2^27 and more."""
+    ratios = np.ones(whole_number("steps", steps, least=0, bits=27))
     ratios[1:] -= 0.5 / np.arange(1, steps)
     return np.asarray(np.cumprod(ratios), dtype=np.float64)
 

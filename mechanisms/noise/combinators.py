@@ -28,7 +28,7 @@ from mechanisms.noise.mechanism import (
     transforms_first,
 )
 from mechanisms.noise.noise_sources import NoiseSource, noise_source
-from mechanisms.parameters import DensityUnavailable, ParameterError, whole_number
+from mechanisms.parameters import DensityUnavailable, ParameterError, quoted, whole_number
 from mechanisms.profiles.privacy_profile import PrivacyProfile
 
 _BELOW_ONE = math.nextafter(1.0, 0.0)
@@ -38,7 +38,7 @@ def _check_bare(name: str, mechanism: Mechanism, instead: str) -> None:
     """Refuse an object that is no mechanism, and one that transforms first: gates handle that only in front of all."""
     if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
         raise ParameterError(
-            f"{name}: {mechanism!r} must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
+            f"{name}: {quoted(mechanism)} must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
         )
     if transforms_first(mechanism):
         raise ParameterError(

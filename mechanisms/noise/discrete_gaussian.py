@@ -65,7 +65,7 @@ class DiscreteGaussianProfile(PrivacyProfile):
     sigma: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", whole_number("shift", self.shift, least=1))
+        object.__setattr__(self, "shift", whole_number("shift", self.shift, least=1, bits=1023))
         object.__setattr__(self, "sigma", positive("sigma", self.sigma))
         if not _SMALLEST_SIGMA <= self.sigma <= _LARGEST_SIGMA:
             raise ParameterError(

@@ -45,7 +45,7 @@ class DiscreteLaplaceProfile(PrivacyProfile):
     scale: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", whole_number("shift", self.shift, least=0))
+        object.__setattr__(self, "shift", whole_number("shift", self.shift, least=0, bits=1023))
         object.__setattr__(self, "scale", positive("scale", self.scale))
         check_largest_loss("shift / scale", self.pure_epsilon)
 

@@ -17,7 +17,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.domains.sensitivity import Sensitivity
 from mechanisms.noise.noise_sources import NoiseSource
-from mechanisms.parameters import ParameterError, nonnegative
+from mechanisms.parameters import ParameterError, build_from, nonnegative, quoted
 from mechanisms.profiles.privacy_profile import PrivacyProfile
 from mechanisms.profiles.related_profile import restate
 
@@ -162,7 +162,7 @@ class BuiltInMechanism(abc.ABC):
 
     @classmethod
     def _from_fields(cls, fields: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
-        return cls(**{name: _decode(item, functions) for name, item in fields.items()})
+        return build_from(cls, {name: _decode(item, functions) for name, item in fields.items()})
 
     _registry: ClassVar[dict[str, type[BuiltInMechanism]]] = {}
 
@@ -236,7 +236,7 @@ def mechanism_from_dict(
     kind = BuiltInMechanism._registry.get(name) if isinstance(name, str) else None
     if kind is None:
         known = ", ".join(sorted(BuiltInMechanism._registry))
-        raise ParameterError(f"kind = {name!r}: must be one of {known}")
+        raise ParameterError(f"kind = {quoted(name)}: must be one of {known}")
     mechanism: Mechanism = kind._from_fields(fields, {} if functions is None else functions)
     return mechanism
 
@@ -260,7 +260,7 @@ def _decode(value: Any, functions: Mapping[str, Callable[..., Any]]) -> Any:
         return tuple(_decode(item, functions) for item in value)
     if isinstance(value, Mapping):
         if "l1" in value:
-            return Sensitivity(**{norm: _decode(size, functions) for norm, size in value.items()})
+            return build_from(Sensitivity, {norm: _decode(size, functions) for norm, size in value.items()})
         return mechanism_from_dict(value, functions)
     return value
 
@@ -278,7 +278,7 @@ def checked_sensitivity(value: Any) -> Sensitivity:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number:
         raise ParameterError(
-            f"sensitivity = {value!r}: must be a number (of one value) or a Sensitivity(l1, l2, linf)"
+            f"sensitivity = {quoted(value)}: must be a number (of one value) or a Sensitivity(l1, l2, linf)"
         )
     size = nonnegative("sensitivity", value)
     if size < value:  # a fraction that was rounded down

@@ -244,7 +244,7 @@ def test_reports_from_elsewhere_are_refused_and_change_nothing(make: Any) -> Non
                     with pytest.raises(DomainError, match="report comes from"):
                         learner.observe(gate.private(np.zeros((1, domain.size)), domain, "odd"))
                 if disturbed:
-                    with pytest.raises(ForeignValue, match="report is a ndarray: must be private"):
+                    with pytest.raises(ForeignValue, match="report of type ndarray: must be private"):
                         learner.observe(np.zeros((1, size)))
                 learner.observe(reports(learner, gate, client))
                 client += 1
@@ -438,7 +438,7 @@ def test_a_gate_that_trusts_nobody_takes_local_learners_only(name: str) -> None:
 def test_horizons_beyond_64_bits_are_refused(name, horizon):
     """They were an OverflowError, of `simulate` and `suggest`, too."""
     problem = build_problem(learners[name].default_problem)
-    with pytest.raises(ValueError, match=r"horizon: has \d+ binary digits: must be below 2\^63"):
+    with pytest.raises(ValueError, match=r"horizon = .*: must be below 2\^63"):
         learners[name].build(problem, epsilon=1.0, horizon=horizon)
     with pytest.raises(ValueError, match="must be below"):
         suggest(problem, trust="central", epsilon=1.0, horizon=horizon)

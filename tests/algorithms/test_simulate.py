@@ -1,4 +1,5 @@
 import multiprocessing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,6 +77,9 @@ def test_statistics_are_over_runs():
     np.testing.assert_allclose(result.return_mean, result.reward.mean(axis=1) / result.rounds)
     assert result.runs == 20
     assert np.isnan(trace("cucb", 1).regret_sem).all()
+    alike = replace(result, regret=np.full((1, 3), 0.1), rounds=np.array([1]))
+    assert np.full(3, 0.1).std() > 0.0
+    assert alike.regret_sem.tolist() == [0.0]
 
 
 def test_checkpoints_ascend_from_the_first_round_to_the_horizon():

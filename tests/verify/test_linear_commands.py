@@ -65,12 +65,14 @@ def test_simulate_reports_regret_phases_and_communication(run, tmp_path):
 @pytest.mark.slow
 def test_verify_prints_a_report_and_repeats(run):
     arguments = ("verify", "published/dp-dpe-local", "--epsilon", "10", "--delta", "0.25")
-    code, out, err = run(*arguments, "--effort", "quick", "--horizon", "60", "--set", "dimension=2")
+    code, out, err = run(*arguments, "--effort", "quick", "--set", "horizon=60", "--set", "dimension=2")
     assert (code, err) == (1, "")
     assert "REFUTED" in out
     assert "84 % (exact)" in out
     assert max(len(line) for line in out.splitlines() if not line.startswith("  dpwitness ")) <= 80
-    again = "dpwitness verify published/dp-dpe-local --epsilon 10 --delta 0.25 --set dimension=2 --horizon 60"
+    again = (
+        "dpwitness verify published/dp-dpe-local --epsilon 10 --delta 0.25 --set dimension=2 --set horizon=60"
+    )
     assert f"\n  {again}" in out
 
 
@@ -84,7 +86,10 @@ def test_verify_prints_a_report_and_repeats(run):
         (["simulate", "dpe", "--runs", "0"], "'--runs': 0 is"),
         (["simulate", "dp-dpe", "--horizon", "10"], "did you mean"),
         (["verify", "dp-pe-local", "--epsilon", "1"], "--delta 0.0: must lie in (0, 1)"),
-        (["verify", "dp-dpe-local", "--epsilon", "1", "--delta", "1e-3", "--horizon", "0"], "horizon"),
+        (
+            ["verify", "dp-dpe-local", "--epsilon", "1", "--delta", "1e-3", "--set", "horizon=0"],
+            "horizon = 0",
+        ),
     ],
 )
 def test_refusals_are_one_line(run, arguments, message):

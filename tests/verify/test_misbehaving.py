@@ -317,7 +317,7 @@ def test_what_cannot_be_read_is_refused(name, words):
         ({"time_limit": math.nan}, "time_limit = nan"),
         ({"samples": 100}, "samples = 100: must be a whole number of at least 1,024"),
         ({"samples": 2.5}, "samples = 2.5: must be a whole number"),
-        ({"samples": "many"}, "samples = 'many': must be a number"),
+        ({"samples": "many"}, "samples = 'many': must be one real number"),
         ({"confidence": 1.0}, "confidence = 1.0: must lie in [0.5, 1)"),
         ({"confidence": math.nan}, "confidence = nan"),
     ],

@@ -59,16 +59,17 @@ def test_wrong_types_are_refused_by_name(name):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilon": "1"}, "epsilon = '1': must be a number"),
-        ({"delta": [0.1]}, "delta = [0.1]: must be a number"),
-        ({"samples": "many"}, "samples = 'many': must be a number"),
+        ({"epsilon": "1"}, "epsilon = '1': must be one real number"),
+        ({"delta": [0.1]}, "delta = [0.1]: must be one real number"),
+        ({"samples": "many"}, "samples = 'many': must be one real number"),
         ({"samples": math.inf}, "samples = inf: must be a whole number of at least 1"),
-        ({"confidence": None}, "confidence = None: must be a number"),
-        ({"horizon": "long"}, "horizon = 'long': must be a whole number of at least 1"),
+        ({"confidence": None}, "confidence = None: must be one real number"),
+        ({"horizon": "long"}, "horizon = 'long': must be a whole number"),
         (
             {"workers": 10**9},
             "workers = 1000000000: must be a whole number from 1 to 1,000, dask, or dask:ADDRESS",
         ),
+        ({"seed": 2**1_024}, ": must be below 2^1024"),
         ({"effort": []}, "effort = []: must be a name"),
         ({"settings": 3}, "settings = 3: must be a dictionary of parameters by name"),
         ({"epsilon": 10**400}, "is larger than every float"),
@@ -133,7 +134,7 @@ def verify_patiently(subject: object, options: _WithPatience) -> _WithPatience:
 def test_an_option_that_is_declared_once_is_everywhere(monkeypatch):
     assert inspect.signature(verify_patiently).parameters["patience"].default == 2
     assert "patience\n    Cups of tea before it gives up.\n\nReturns" in inspect.getdoc(verify_patiently)
-    with pytest.raises(ValueError, match="patience = 0: must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="patience = 0: must be at least 1"):
         verify_patiently("x", patience=0)
 
     found, given = resolve("cucb"), verify_patiently("cucb", epsilon=1.0, patience=3)

@@ -14,7 +14,7 @@ from verify.findings.subject_error import SubjectError
 from verify.subjects.own_problem import own_problem
 
 SHOP = f"{Path(__file__).parent / 'subjects' / 'shop.py'}"
-FEW = ("--effort", "quick", "--horizon", "20", "--samples", "4000", "--json")
+FEW = ("--effort", "quick", "--set", "horizon=20", "--samples", "4000", "--json")
 
 
 @pytest.fixture

@@ -183,7 +183,7 @@ def test_a_certificate_says_how_far_it_was_looked():
     assert said[-1].startswith("Proved for all K, L, ε and horizons: ")
     users = verify(f"{LEARNERS}:Correct", epsilon=1.0, horizon=20, **FEW)
     assert any("in every run of any length" in reason.text for reason in users.decision.reasons)
-    assert "--horizon 17" in result.witness.reproduce
+    assert "--set horizon=17" in result.witness.reproduce
     with pytest.raises(ValueError, match="horizon = 0"):
         verify("cucb-ldp2", epsilon=1.0, horizon=0)
 

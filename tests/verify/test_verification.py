@@ -178,7 +178,7 @@ def test_json_is_plain_and_complete():
 def test_the_witness_command_repeats_the_verification():
     result = verify("published/dpucb-mat", epsilon=1.0, settings={"elements": 5}, seed=2, **SHORTEST)
     assert result.witness.reproduce == (
-        "dpwitness verify published/dpucb-mat --epsilon 1 --set elements=5 --horizon 6 --effort quick "
+        "dpwitness verify published/dpucb-mat --epsilon 1 --set elements=5 --set horizon=6 --effort quick "
         "--samples 5000 --seed 2"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from algorithms.problems import SettingError
+from verify.commands.verify_command import pop_horizon
 from verify.findings.printable import printable
 
 if TYPE_CHECKING:
+    from accountant.rules.scope import Scope
     from algorithms import DurableRun
     from algorithms.durable.open_tickets import OpenTicket
 
@@ -29,8 +31,6 @@ def begin_run(
     trust: str,
     composition: str,
     rules: Path | None,
-    purpose: str | None,
-    tenant: str | None,
 ) -> None:
     """Begin a run in a new folder or an empty PostgreSQL database.
 
@@ -46,11 +46,10 @@ def begin_run(
     budget
         The largest loss of each record in total.
     """
-    from accountant import Accountant, Budget, PurposeRefused, Trust
+    from accountant import Accountant, Budget, Trust
     from accountant.compositions import composition_named
     from accountant.rules.rule import read_rules
     from algorithms.catalogue.named_run import RUN_LEARNERS, NamedLearner, begin_named_run, run_learner
-    from algorithms.durable.run_place import absolute_location, location_name
     from algorithms.message_learner import MessageLearner
     from verify.subjects.own_problem import absolute_object_path, own_structure
     from verify.subjects.resolve import names_file
@@ -83,17 +82,12 @@ def begin_run(
         trust=Trust(trust),
         composition=composition_named(composition),
         rules=None if rules is None else read_rules(rules),
-        purpose=purpose,
-        tenant=tenant,
     )
-    try:
-        accountant.check_permitted()
-    except PurposeRefused as refused:
-        raise SettingError(f"--purpose, --tenant: {refused.message}") from None
     begin_named_run(where, named, accountant).close()
     left = accountant.composition.remaining_spend(accountant.composition.zero_spend, most).words_left
-    place = printable(location_name(absolute_location(where)))
-    click.echo(f"{place}: {learner}; each record may lose {left} ({accountant.composition.name})")
+    click.echo(
+        f"{printable(_shown_place(where))}: {learner}; each record may lose {left} ({accountant.composition.name})"
+    )
     if epsilon > most.epsilon:
         click.echo(
             f"a round of {learner} may lose ε = {epsilon:g}, which is more than each record may lose: feedback that "
@@ -112,32 +106,60 @@ def _own_numbers(
     settings: Mapping[str, str], budget: tuple[float, float | None]
 ) -> tuple[dict[str, str], float, float | None, int | None]:
     """Return the settings that are left, and the learner's own epsilon, delta and horizon."""
-    others, found = dict(settings), dict[str, Any]()
-    for name, kind in (("epsilon", float), ("delta", float), ("horizon", int)):
-        text = others.pop(name, None)
+    others, found = dict(settings), dict[str, Any](zip(("epsilon", "delta"), budget, strict=True))
+    for name in found.keys() & others.keys():
+        text = others.pop(name)
         try:
-            found[name] = None if text is None else kind(text)
+            found[name] = float(text)
         except ValueError:
-            number = "a whole number" if kind is int else "a number"
-            raise SettingError(f"--set {name}={text}: must be {number}") from None
-    epsilon, delta = budget
-    own_epsilon = epsilon if found["epsilon"] is None else found["epsilon"]
-    return others, own_epsilon, delta if found["delta"] is None else found["delta"], found["horizon"]
+            raise SettingError(f"--set {name}={text}: must be a number") from None
+    horizon = pop_horizon(others)
+    return others, found["epsilon"], found["delta"], horizon
 
 
 def run_loader(
-    where: str, builder: str | None = None, code: str | None = None
+    where: str, builder: str | None = None, code: str | None = None, scope: Scope | None = None
 ) -> Callable[[], DurableRun[Any]]:
-    """Return a function that opens a run; a user's file is read once, as a run may be opened again."""
+    """Return a function that opens a run; a user's file is read once, as a run may be opened again.
+
+    With a scope, it is that of all the run's charges: the first opening writes it to the run. Nobody changes it later.
+    """
     if builder is None:
         from algorithms.catalogue.named_run import load_named_run
         from verify.subjects.own_problem import own_structure
 
-        return partial(load_named_run, where, cache(own_structure), code=code)
-    from algorithms import DurableRun
-    from verify.subjects.resolve import load_object
+        load: Callable[[], Any] = partial(load_named_run, where, cache(own_structure), code=code)
+    else:
+        from algorithms import DurableRun
+        from verify.subjects.resolve import load_object
 
-    return partial(DurableRun.load, where, cast("Callable[[Any], Any]", load_object(builder)), code=code)
+        build = cast("Callable[[Any], Any]", load_object(builder))
+        load = partial(DurableRun.load, where, build, code=code)
+    return load if scope is None else partial(_open_for, load, where, scope)
+
+
+def _open_for(load: Callable[[], DurableRun[Any]], where: str, scope: Scope) -> DurableRun[Any]:
+    """Open a run whose charges are for a scope."""
+    from accountant.stored_accountant import settle_scope
+
+    with ExitStack() as opened:
+        run = opened.enter_context(load())
+        try:
+            new = settle_scope(run.accountant, scope)
+        except ValueError as refused:
+            said = getattr(refused, "message", refused)
+            raise SettingError(f"{_shown_place(where)}: {said}") from None
+        if new:
+            run.save()
+        opened.pop_all()
+    return run
+
+
+def _shown_place(where: str) -> str:
+    """Return a run's place without the password that a URL may have."""
+    from algorithms.durable.run_place import absolute_location, location_name
+
+    return location_name(absolute_location(where))
 
 
 def waiting_actions(where: str) -> list[OpenTicket]:
@@ -167,11 +189,7 @@ def expire_actions(where: str, age: int) -> tuple[int, int]:
 @contextmanager
 def _open_ticket_run(where: str) -> Iterator[DurableRun[Any]]:
     """Open a run of a learner that issues tickets; refuse any other."""
-    from algorithms.durable.run_place import absolute_location, location_name
-
     with run_loader(where)() as run:
         if not hasattr(run.learner, "waiting"):
-            raise SettingError(
-                f"{location_name(absolute_location(where))}: {type(run.learner).__name__} hands out no tickets"
-            )
+            raise SettingError(f"{_shown_place(where)}: {type(run.learner).__name__} hands out no tickets")
         yield run

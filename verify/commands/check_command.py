@@ -19,6 +19,8 @@ from accountant.files.sqlite_file import is_sqlite
 from accountant.proofs.proof_document import FORMAT as PROOF
 from algorithms.problems import SettingError
 from mechanisms.numerics.printed_numbers import counted_noun
+from mechanisms.parameters import quoted
+from verify.commands.option_table import NO_ANCHOR
 from verify.commands.shown_results import show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.conduct.interrupts import count_interrupts
@@ -34,6 +36,7 @@ _STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yello
 
 def check_command(*, file: str, subject: str | None, replay: bool, anchor: Path | None, as_json: bool) -> int:
     """Check a file again, show the result, and return the exit code."""
+    anchor = None if anchor == NO_ANCHOR else anchor
     kind, data = _kind(file)
     if replay and kind != "certificate":
         raise SettingError(f"--replay: is a certificate's, and {file} holds a {kind}")
@@ -61,7 +64,7 @@ def _kind(file: str) -> tuple[str, Any]:
         data = from_json(text_of(path))
     except DataFileError as error:
         raise SettingError(f"{file}: is no certificate, result or ledger ({error})") from None
-    known = str(data.get("format")) if isinstance(data, dict) else ""
+    known = str(data.get("format", "")) if isinstance(data, dict) else ""
     if known == PROOF:
         if path.read_bytes().startswith(BOM_UTF8):
             raise SettingError(f"{file}: begins with a byte order mark, which the checker does not read")
@@ -71,7 +74,8 @@ def _kind(file: str) -> tuple[str, Any]:
     if known.startswith("dpwitness verification,"):
         return "witness", data
     if not known.startswith("dpwitness-ledger-"):
-        raise SettingError(f"{file}: is no certificate, refutation or ledger, but of format {known!r}")
+        words = f"but of format {quoted(known)}" if known else "as it states no format"
+        raise SettingError(f"{file}: is no certificate, refutation or ledger, {words}")
     return "ledger", data
 
 

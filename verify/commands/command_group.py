@@ -83,6 +83,9 @@ def exit_code() -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return INPUT_ERROR
+    except click.NoSuchOption as error:
+        print_on_stderr(_without_option(error))
+        return INPUT_ERROR
     except click.ClickException as error:
         print_on_stderr(error.format_message())
         return INPUT_ERROR
@@ -112,6 +115,13 @@ def exit_code() -> int:
         print_on_stderr(f"an error of its own: {said}; --debug shows the traceback")
         _print_traceback(run)
         return OWN_ERROR
+
+
+def _without_option(error: click.NoSuchOption) -> str:
+    """Return the message about an option that a command has not, or not any more."""
+    path = "" if error.ctx is None else error.ctx.command_path.removeprefix("dpwitness ")
+    instead = COMMANDS[path].former.get(error.option_name) if path in COMMANDS else None
+    return f"no such option {error.option_name}; {instead}" if instead else error.format_message()
 
 
 _PARAMETER = re.compile(r"^(\w+) ?= ?(.{1,80}?): ", flags=re.DOTALL)

@@ -81,6 +81,8 @@ class _TableCommand:
         Names of `OPTIONS`, between blanks.
     ranges
         The ranges of options that take other numbers here than by `OPTIONS`, by their names.
+    former
+        What takes the place of options that it had.
     """
 
     function: str
@@ -88,6 +90,7 @@ class _TableCommand:
     arguments: tuple[_Argument, ...] = ()
     options: str = ""
     ranges: Mapping[str, Any] = field(default_factory=dict)
+    former: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, name: str) -> click.Command:
         """Return click's command of this name."""
@@ -118,14 +121,15 @@ COMMANDS = {
         help="""Verify a claim of differential privacy.
 
         SUBJECT is a learner's name, zoo/NAME, path/to/file.py:object, or a file.toml about a program. A specimen
-        of the zoo has an --epsilon of its own, and a file.toml may. --set sets parameters of the learner, of its
-        problem and of --composition (failures=0.1). -o writes .json, .html, .md, or as .png the bounds on delta for
-        every epsilon.
+        of the zoo has an --epsilon of its own, and a file.toml may. --set sets parameters of the learner (its rounds:
+        horizon=1000), of its problem and of --composition (failures=0.1). -o writes .json, .html, .md, or as .png
+        the bounds on delta for every epsilon.
 
         Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error, 4 an error of dpwitness's own.""",
         arguments=(_Argument(name="subject", kind=SUBJECT, required=False),),
-        options="command data unit epsilon delta composition problem set horizon effort samples significance "
+        options="command data unit epsilon delta composition problem set effort samples significance "
         "floating-point anytime adversary time-limit seed workers certificate output json",
+        former={"--horizon": "use --set horizon=N"},
     ),
     "check": _TableCommand(
         function="check_command:check_command",
@@ -240,16 +244,20 @@ COMMANDS = {
         help="""Create a ledger that lasts, or a durable run of a learner.
 
         STORE is a new file, or the URL of a database; its terms never change. Each record may lose --epsilon
-        and --delta in total. --from imports an exported ledger, and renames its file to FILE.imported; --author
-        and --reason stay in the new one. Never import a ledger that goes on elsewhere: both would spend the same
-        budgets.
+        and --delta in total. --from imports an exported ledger in your login name, and renames its file to
+        FILE.imported. Never import a ledger that goes on elsewhere: both would spend the same budgets.
         With --learner it is a new folder, or the URL of an empty PostgreSQL database, for dpwitness serve;
         the learner's own horizon, epsilon and delta are set by --set (the last two are by default those of
         the budget). A file of --name-keys that is not there yet is made, with a key.""",
         arguments=(_Argument(name="store"),),
-        options="epsilon delta composition trust strict rules name-keys from author reason learner problem set purpose "
-        "tenant",
+        options="epsilon delta composition trust strict rules name-keys from learner problem set",
         ranges={"delta": BUDGET_DELTA, "epsilon": BUDGET_EPSILON},
+        former={
+            "--author": "the ledger says your login name",
+            "--reason": "the ledger says what was imported",
+            "--purpose": "it is in [[run]] of the file of dpwitness serve",
+            "--tenant": "it is in [[run]] of the file of dpwitness serve",
+        },
     ),
     "ledger show": _TableCommand(
         function="ledger_command:show_command",
@@ -265,12 +273,14 @@ COMMANDS = {
         function="ledger_command:amend_command",
         help="""Make exactly one administrative change in STORE.
 
-        --rules, --erase, --rotate-keys, --accept-clock, --promote and --forget-anchor are kept in the ledger,
-        with --author and --reason. --cancel is safe whatever the holder does; --expire is for runs that nobody serves.
+        --rules, --erase, --rotate-keys, --accept-clock, --promote and --anchor none (spend without it from now on)
+        are kept in the ledger, with --author and --reason. --cancel is safe whatever the holder does; --expire is for
+        runs that nobody serves.
         Never promote a copy while the original is in use: both would spend the same budgets.""",
         arguments=(_Argument(name="store"),),
-        options="author reason rules erase allow-return rotate-keys accept-clock promote forget-anchor cancel "
-        "expire name-keys anchor",
+        options="author reason rules erase allow-return rotate-keys accept-clock promote cancel expire name-keys "
+        "anchor",
+        former={"--forget-anchor": "use --anchor none"},
     ),
     "serve": _TableCommand(
         function="serve_command:serve_command",

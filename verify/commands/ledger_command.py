@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -16,6 +18,7 @@ from rich.text import Text
 
 from algorithms.problems import SettingError
 from mechanisms.numerics.printed_numbers import counted_noun
+from verify.commands.option_table import NO_ANCHOR
 from verify.commands.shown_results import check_outputs, show
 from verify.commands.verify_command import composed
 from verify.document.terminal_text import plain_table
@@ -38,13 +41,9 @@ def create_command(
     rules: Path | None,
     name_keys: str | None,
     exported: Path | None,
-    author: str,
-    reason: str,
     learner: str | None,
     problem: str | None,
     settings: dict[str, str],
-    purpose: str | None,
-    tenant: str | None,
 ) -> None:
     """Make an empty store, import a ledger, or begin a run."""
     given = {
@@ -56,17 +55,12 @@ def create_command(
         "--rules": rules,
         "--problem": problem,
         "--set": " ".join(settings) or None,
-        "--purpose": purpose,
-        "--tenant": tenant,
     }
     asked = composed(composition or "basic", settings)
     if exported is not None:
         _refuse(given, list(given), "not with --from, whose ledger says it")
-        _check_signed(author, reason)
-        _import(store, exported, author, reason, _made_keys(name_keys))
+        _import(store, exported, _made_keys(name_keys))
         return
-    signed = {"--author": author or None, "--reason": reason or None}
-    _refuse(signed, list(signed), "only with --from")
     if epsilon is None:
         raise SettingError("--epsilon: must be given: what each record may lose in total")
     if learner is not None:
@@ -82,11 +76,9 @@ def create_command(
             trust=trust or "central",
             composition=asked["composition"],
             rules=rules,
-            purpose=purpose,
-            tenant=tenant,
         )
         return
-    _refuse(given, ["--problem", "--purpose", "--tenant"], "only with --learner")
+    _refuse(given, ["--problem"], "only with --learner")
     if asked["settings"]:
         raise SettingError(
             f"--set {next(iter(asked['settings']))}: is no parameter of the composition theorem"
@@ -153,12 +145,22 @@ def _made_keys(name_keys: str | None) -> str | None:
     return name_keys
 
 
-def _import(store: str, file: Path, author: str, reason: str, names: str | None) -> None:
+def _import(store: str, file: Path, names: str | None) -> None:
+    """Import a ledger in the name of the user who is logged in."""
     from accountant.stores.imports import import_ledger
 
-    with closing(import_ledger(file, store, author, reason, names=names)) as opened:
+    reason = f"imported from {file}"
+    with closing(import_ledger(file, store, _login_name(), reason, names=names)) as opened:
         said = f"{counted_noun(len(opened), 'charge')} imported into {printable(opened.name)}"
     click.echo(f"{said}; `dpwitness audit` reads {printable(str(file))}.imported")
+
+
+def _login_name() -> str:
+    """Return the name of the user who runs this process, or the user's number if that has no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 def show_command(
@@ -232,8 +234,7 @@ def _standing(store: str, records: Sequence[str], names: str | None) -> _Shown:
             for limit, paid, room in [("its budget", total, available), *counted]
             for (part, spent), (_, rest) in zip(paid.parts(), room.parts(), strict=True)
         ]
-        table = plain_table(("record", "of", "", "spent", "left"), rows)
-        console.print(table if rows else "nobody has spent anything")
+        console.print(plain_table(("record", "of", "", "spent", "left"), rows, "nobody has spent anything"))
 
     data = {
         name: {
@@ -280,8 +281,8 @@ def _limits(store: str) -> _Shown:
         for rule in found:
             groups = f" ({counted_noun(len(rule.groups), 'group')})" if rule.groups else ""
             rows.append((f"{rule}{groups}", f"{rule.budget.epsilon:g}", f"{rule.budget.delta:g}"))
-        table = plain_table(("limit", "epsilon", "delta"), rows)
-        console.print(table if rows else "no rules: each record has its budget, and nothing else limits it")
+        none = "no rules: each record has its budget, and nothing else limits it"
+        console.print(plain_table(("limit", "epsilon", "delta"), rows, none))
         for rule in found:
             bounds = words_of_rule(rule, found, terms.composition, terms.budget)
             console.print(Text(printable(f"{rule}: {bounds}")), soft_wrap=True)
@@ -300,13 +301,9 @@ def _reservations(store: str) -> _Shown:
 
     with closing(find_database(store)) as database:
         shown = {str(key): each._asdict() for key, each in open_reservations(database).items()}
-
-    def render(console: Console) -> None:
-        rows = [(key, each["held_by"], each["until"] or "no deadline") for key, each in shown.items()]
-        table = plain_table(("reservation", "held by", "until"), rows)
-        console.print(table if rows else "no open reservations")
-
-    return {"reservations": shown}, render
+    rows = [(key, each["held_by"], each["until"] or "no deadline") for key, each in shown.items()]
+    table = plain_table(("reservation", "held by", "until"), rows, "no open reservations")
+    return {"reservations": shown}, lambda console: console.print(table)
 
 
 def _waiting(store: str) -> _Shown:
@@ -320,17 +317,13 @@ def _waiting(store: str) -> _Shown:
         words = f"waiting actions are not known: {refused}"
         return {"waiting": None}, lambda console: console.print(Text(printable(words)), soft_wrap=True)
     actions = [each.json() for each in waiting]
-
-    def render(console: Console) -> None:
-        rows = []
-        for each in actions:
-            record, arms = each["record"], " ".join(map(str, each["action"]))
-            said = "handed out in Python" if record is None else str(record)
-            rows.append((each["ticket"], arms, said, each["since"] or "not known"))
-        table = plain_table(("ticket", "action", "record", "since"), rows)
-        console.print(table if rows else "no action waits for its feedback")
-
-    return {"waiting": actions}, render
+    rows = []
+    for each in actions:
+        record, arms = each["record"], " ".join(map(str, each["action"]))
+        said = "handed out in Python" if record is None else str(record)
+        rows.append((each["ticket"], arms, said, each["since"] or "not known"))
+    table = plain_table(("ticket", "action", "record", "since"), rows, "no action waits for its feedback")
+    return {"waiting": actions}, lambda console: console.print(table)
 
 
 def _is_run(store: str) -> bool:
@@ -340,7 +333,7 @@ def _is_run(store: str) -> bool:
         return is_run(database)
 
 
-_CHANGES = ("rules", "erase", "rotate_keys", "accept_clock", "promote", "forget_anchor", "cancel", "expire")
+_CHANGES = ("rules", "erase", "rotate_keys", "accept_clock", "promote", "cancel", "expire")
 
 
 def amend_command(
@@ -355,7 +348,9 @@ def amend_command(
 ) -> None:
     """Make exactly one administrative change, and print its result."""
     asked = [name for name in _CHANGES if changes[name] is not None and changes[name] is not False]
-    flags = ", ".join(f"--{name.replace('_', '-')}" for name in _CHANGES)
+    if anchor == NO_ANCHOR:
+        asked.append("forget_anchor")
+    flags = ", ".join([*(f"--{name.replace('_', '-')}" for name in _CHANGES), f"--anchor {NO_ANCHOR}"])
     if len(asked) != 1:
         raise SettingError(f"{flags}: exactly one must be given")
     (change,) = asked
@@ -372,7 +367,10 @@ def amend_command(
     else:
         _check_signed(author, reason)
     if change == "promote":
-        said = _promote(store, f"{reason} ({author})", anchor)
+        from accountant.stores.opening import adopt
+
+        mark = adopt(store, f"{reason} ({author})", anchor)
+        said = f"epoch {mark.epoch} begins after entry {mark.position - 1}"
     elif change == "forget_anchor":
         from accountant.stores.opening import forget_anchor
 
@@ -407,13 +405,6 @@ def _change_open(opened: Any, change: str, value: Any, author: str, reason: str)
     from accountant.stores.renaming import erase
 
     return f"the account is called {erase(opened, pseudonym(value) or value, author, reason)} from now on"
-
-
-def _promote(store: str, reason: str, anchor: Path | None) -> str:
-    from accountant.stores.opening import adopt
-
-    mark = adopt(store, reason, anchor)
-    return f"epoch {mark.epoch} begins after entry {mark.position - 1}"
 
 
 def _expire(store: str, age: float) -> str:

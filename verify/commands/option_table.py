@@ -236,6 +236,8 @@ TARGET_EPSILON = _NumberType(0, 1e100)
 BUDGET_EPSILON = _NumberType(0)
 BUDGET_DELTA = _NumberType(0, 1)
 COUNT = _IntegerType(1)
+NO_ANCHOR = Path("none")
+"""The value of --anchor for an anchor that is lost."""
 LEARNER = _NameType("learner")
 SUBJECT = _NameType("learner", "specimen")
 PROBLEM = _NameType("problem")
@@ -256,7 +258,11 @@ OPTIONS = _table(
         bool,
         "With --erase: the same name later begins with a new account and a full budget.",
     ),
-    Option("--anchor", NEW_FILE, "File outside the store that records its latest position."),
+    Option(
+        "--anchor",
+        NEW_FILE,
+        f"File outside the store that records its latest position; {NO_ANCHOR}: it is lost.",
+    ),
     Option(
         "--anytime",
         _BetsType(),
@@ -292,7 +298,6 @@ OPTIONS = _table(
     ),
     Option("--floating-point", bool, "What only floating-point arithmetic leaks counts, too."),
     Option("--for", PROBLEM, "Recommend a learner for this problem.", name="played"),
-    Option("--forget-anchor", bool, "The anchor is lost: spend without it."),
     Option(
         "--format",
         click.Choice(["nist", "registry"]),

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from algorithms.problems import SettingError
 from verify.commands.begun_run import run_loader
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 def serve_command(*, config: Path) -> None:
     """Serve a ledger (reserve, commit, release, budget left) and learners (act, observe) until the process ends."""
     try:
+        from accountant.rules.scope import Scope
         from accountant.service.keys import KeyFile
         from accountant.service.server import Encryption, ledger_at, serve
         from accountant.service.service_limits import ServiceLimits
@@ -39,7 +39,12 @@ def serve_command(*, config: Path) -> None:
     if file.store is not None:
         parts.append(partial(ledger_at, file.store, file.anchor, names=file.name_keys))
     parts += [
-        partial(run_at, run.name, run_loader(run.where, run.build, run.accept_code)) for run in file.runs
+        partial(
+            run_at,
+            run.name,
+            run_loader(run.where, run.build, run.accept_code, Scope(run.purpose, run.tenant)),
+        )
+        for run in file.runs
     ]
     served = (*([file.store] if file.store is not None else ()), *(run.where for run in file.runs))
     what = ", ".join(printable(location_name(each) if "://" in each else each) for each in served)
@@ -70,6 +75,10 @@ def keys_command(
     from accountant.service.keys import KeyFile, KeyScope
 
     file = KeyFile(key_file(store, f"STORE {store}"))
+    if not (store.endswith(".keys") or Path(store).exists()):
+        raise SettingError(
+            f"STORE {store}: does not exist; a file of keys without a ledger in a file ends in .keys"
+        )
     if add is not None and remove is not None:
         raise SettingError("--add, --remove: one of them at a time")
     if add is None:
@@ -96,13 +105,10 @@ def keys_command(
         for key in known
     }
 
-    def render(console: Console) -> None:
-        rows = []
-        for key in known:
-            scopes = ", ".join(sorted(scope.value for scope in key.scopes))
-            runs = ", ".join(sorted(key.runs)) or "all, and the ledger"
-            rows.append((key.name, scopes, runs, str(key.spends_on)))
-        table = plain_table(("name", "scopes", "runs", "spends on"), rows)
-        console.print(table if rows else "no keys")
-
-    show(as_json, lambda: {"keys": found}, render)
+    rows = []
+    for key in known:
+        scopes = ", ".join(sorted(scope.value for scope in key.scopes))
+        runs = ", ".join(sorted(key.runs)) or "all, and the ledger"
+        rows.append((key.name, scopes, runs, str(key.spends_on)))
+    table = plain_table(("name", "scopes", "runs", "spends on"), rows, "no keys")
+    show(as_json, lambda: {"keys": found}, lambda console: console.print(table))

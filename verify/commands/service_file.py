@@ -12,7 +12,7 @@ from algorithms.problems import SettingError, known_name
 
 KEYS: Mapping[str, Mapping[str, type]] = {
     "": {"store": str, "keys": str, "host": str, "port": int, "anchor": str, "name_keys": str},
-    "run": {"name": str, "where": str, "build": str, "accept_code": str},
+    "run": {"name": str, "where": str, "build": str, "accept_code": str, "purpose": str, "tenant": str},
     "tls": {"certfile": str, "keyfile": str, "behind_proxy": bool},
     "limits": {"requests_per_second": float, "timeout": float, "max_body": int, "reservation": float},
 }
@@ -36,12 +36,16 @@ class _ServedRun:
         ``FILE.py:FUNCTION``, the function that makes the learner of a run that was begun in Python.
     accept_code
         The word that a refusal named, to go on though the code of its learner has changed.
+    purpose, tenant
+        The purpose of its charges, and the party that sees its outputs, as `begun_run.run_loader` keeps them.
     """
 
     name: str
     where: str
     build: str | None = None
     accept_code: str | None = None
+    purpose: str | None = None
+    tenant: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

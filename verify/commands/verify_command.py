@@ -10,6 +10,7 @@ from typing import Any
 
 from accountant.compositions import compositions_by_word
 from accountant.files.whole_file import whole_file
+from algorithms.problems.problem_settings import Parameter
 from verify.certificates.certificate import said_options
 from verify.certificates.certification import NotCertified, certified
 from verify.commands.shown_results import (
@@ -86,7 +87,8 @@ def asked_verification(
     files = [given[name] for name in ("adversary", "problem") if given[name] is not None]
     isolated = not is_registered(named) or any(map(names_file, files))
     theirs = given | composed(given["composition"], given["settings"])
-    return named, Options(neighbours=adjacency, isolated=isolated, **theirs)
+    horizon = pop_horizon(theirs["settings"])
+    return named, Options(neighbours=adjacency, isolated=isolated, horizon=horizon, **theirs)
 
 
 def _named_subject(
@@ -129,6 +131,18 @@ def _named_subject(
 
     found = command_subject(command, adjacency)
     return replace(found, arguments=("--command", command, "--data", data)), None
+
+
+def pop_horizon(settings: dict[str, str]) -> int | None:
+    """Remove the number of rounds from the settings of a command line, and return it; None if it is not set.
+
+    Raises
+    ------
+    SettingError
+        If it is no whole number of at least 1.
+    """
+    rounds = settings.pop("horizon", None)
+    return None if rounds is None else int(Parameter("horizon", "int", 1, low=1).parse(rounds))
 
 
 def composed(composition: str | None, settings: Mapping[str, str]) -> dict[str, Any]:

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from typing import Any
+
+from mechanisms.parameters import quoted, real, whole_number
 
 ValueRule = Callable[[str, Any], None]
 """Function of an option's name and value that raises an error if the value breaks the rule."""
 
-_LONGEST = 60  # characters of a value that are shown
-
 
 def real_number(holds: Callable[[float], bool] = lambda value: True, words: str = "") -> ValueRule:
-    """Return the rule that a value is a number of which something holds; NaN and infinity are numbers."""
+    """Return the rule that a value is a number of which something holds; infinity is one."""
 
     def check(name: str, value: Any) -> None:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise _refusal(name, value, "must be a number")
-        try:
-            as_float = float(value)
-        except OverflowError:
-            raise _refusal(name, value, "is larger than every float") from None
-        if not holds(as_float):
+        if not holds(real(name, value)):
             raise _refusal(name, value, f"must {words}")
 
     return check
 
 
-def integer(least: int, most: int | None = None) -> ValueRule:
-    """Return the rule that a value is an integer in a range."""
+def integer(least: int, bits: int = 63) -> ValueRule:
+    """Return the rule that a value is a whole number from `least` on, and below 2^bits."""
 
     def check(name: str, value: Any) -> None:
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
-            raise _refusal(name, value, f"must be a whole number of at least {least}")
-        if most is not None and int(value) > most:
-            raise _refusal(name, value, f"must be at most {most}")
+        whole_number(name, value, least=least, bits=bits)
 
     return check
 
@@ -73,11 +63,4 @@ def accepted_by(make: Callable[[Any], Any]) -> ValueRule:
 
 def _refusal(name: str, value: Any, rule: str) -> ValueError:
     """Return the error of a value that breaks a rule."""
-    return ValueError(f"{name} = {_short_repr(value)}: {rule}")
-
-
-def _short_repr(value: Any) -> str:
-    if isinstance(value, int) and abs(value) >= 10**_LONGEST:
-        return f"{value:#x}"[:_LONGEST] + "..."
-    said = repr(value)
-    return said if len(said) <= _LONGEST else said[: _LONGEST - 3] + "..."
+    return ValueError(f"{name} = {quoted(value)}: {rule}")

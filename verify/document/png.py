@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,12 @@ from verify.document.drawings import Chart, Laws, LossInterval, Style, axis_scal
 from verify.document.elements import Block, Details, Document, Picture
 from verify.findings.printable import printable
 
+_STYLE = {
+    "font.family": "serif",
+    "mathtext.fontset": "cm",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 _TITLE, _CAPTION = 100, 320  # characters
 _LINES: Mapping[Style, Mapping[str, str]] = {
     "proved": {"color": "C0"},
@@ -22,32 +29,53 @@ _LINES: Mapping[Style, Mapping[str, str]] = {
 }
 
 
-def draw_png(document: Document, path: Path) -> None:
-    """Draw the pictures of a document beside each other."""
+@contextmanager
+def written_figure(
+    path: Path, size: tuple[float, float], *, layout: str | None = "constrained", **saving: Any
+) -> Iterator[Any]:
+    """Yield an empty figure in the style of all pictures, and write it to a PNG file at the end.
+
+    Parameters
+    ----------
+    path
+        The file.
+    size
+        Width and height in inches.
+    layout, saving
+        As matplotlib's `Figure` takes the one, and its `savefig` the others.
+    """
+    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=size, layout=layout)  # type: ignore[arg-type]  # a word
+        FigureCanvasAgg(figure)
+        yield figure
+        figure.savefig(path, dpi=160, facecolor="white", **saving)
+
+
+def draw_png(document: Document, path: Path) -> None:
+    """Draw the pictures of a document beside each other."""
     blocks = (block for section in document.sections for block in (*section.blocks, *section.background))
     pictures = list(_pictures(blocks))
     columns = min(len(pictures), 2)
     rows = -(-len(pictures) // max(columns, 1))
-    figure = Figure(figsize=(6.4 * max(columns, 1), 4.8 * max(rows, 1)), layout="constrained")
-    FigureCanvasAgg(figure)
-    for number, picture in enumerate(pictures, start=1):
-        axes, drawing = figure.add_subplot(rows, columns, number), picture.drawing
-        match drawing:
-            case Chart():
-                _chart(axes, drawing)
-            case LossInterval():
-                _interval(axes, drawing)
-            case Laws():
-                _laws(axes, drawing)
-        words = textwrap.fill(
-            printable(str(picture.words), _CAPTION).replace(" %", "\N{NO-BREAK SPACE}%"), 68
-        )
-        axes.set_title(words, parse_math=False, fontsize="small")
-    figure.suptitle(printable(document.title, _TITLE), parse_math=False)
-    figure.savefig(path, dpi=150)
+    with written_figure(path, (6.4 * max(columns, 1), 4.8 * max(rows, 1))) as figure:
+        for number, picture in enumerate(pictures, start=1):
+            axes, drawing = figure.add_subplot(rows, columns, number), picture.drawing
+            match drawing:
+                case Chart():
+                    _chart(axes, drawing)
+                case LossInterval():
+                    _interval(axes, drawing)
+                case Laws():
+                    _laws(axes, drawing)
+            words = textwrap.fill(
+                printable(str(picture.words), _CAPTION).replace(" %", "\N{NO-BREAK SPACE}%"), 72
+            )
+            axes.set_title(words, parse_math=False, fontsize="small", loc="left")
+        figure.suptitle(printable(document.title, _TITLE), parse_math=False, x=0.01, ha="left")
 
 
 def _pictures(blocks: Iterable[Block]) -> Iterable[Picture]:

@@ -6,7 +6,7 @@ Where the terminal's encoding is not Unicode, words and pictures are spelled in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -79,7 +79,7 @@ def print_blocks(
             case Facts(pairs):
                 shown = _grid(pairs, console, padding=2)
             case TextTable(heading, rows):
-                spelled = ([_terminal_text(cell, console) for cell in row] for row in rows)
+                spelled = [[_terminal_text(cell, console) for cell in row] for row in rows]
                 shown = plain_table([_terminal_text(name, console) for name in heading], spelled)
             case Picture(drawing) if drawn := characters(drawing):
                 shown = Text("\n".join(_terminal_text(line, console) for line in drawn), no_wrap=True)
@@ -109,8 +109,15 @@ def _grid(rows: Iterable[tuple[str, Words]], console: Console, padding: int) -> 
     return grid
 
 
-def plain_table(heading: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> RenderableType:
-    """Return a table in the style of all tables on a terminal; texts are shown as they are, markup included."""
+def plain_table(
+    heading: Iterable[str], rows: Sequence[Iterable[str | Text]], otherwise: str = ""
+) -> RenderableType:
+    """Return a table in the style of all tables on a terminal, or a sentence if it would have no rows.
+
+    Texts are shown as they are, markup included.
+    """
+    if otherwise and not rows:
+        return otherwise
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in heading:
         table.add_column(Text(printable(name)), overflow="fold")

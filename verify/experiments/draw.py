@@ -11,17 +11,12 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.numerics.printed_numbers import counted_noun
+from verify.document.png import written_figure
 from verify.experiments.experiment import FigureAxis, FigureLine, PlotAxes, Quantity, Results, TableContent
 from verify.findings.printable import printable
 
 _DASHES = {"baseline": "-", "published": "--", "certified": "-", "own": "-."}
 _MARKS = {"baseline": "", "published": " (as published)", "certified": " (certified)", "own": ""}
-_STYLE = {
-    "font.family": "serif",
-    "mathtext.fontset": "cm",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-}
 _TITLE = 72  # characters in a line
 
 
@@ -42,13 +37,7 @@ def draw_figure(
         The axes.
     """
     x, y, band = shown.x, shown.y, shown.band
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
-    with mpl.rc_context(_STYLE):
-        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained")
-        FigureCanvasAgg(canvas)
+    with written_figure(path, (6.4, 4.6)) as canvas:
         axes = canvas.add_subplot()
         several = False
         for number, line in enumerate(lines):
@@ -102,7 +91,6 @@ def draw_figure(
             title=f"mean of {counted_noun(runs, 'run')}" + (f", shaded: {band}" if several else ""),
             title_fontsize="small",
         )
-        canvas.savefig(path, dpi=160, facecolor="white")
 
 
 def draw_table(content: TableContent, path: Path, title: str, note: str = "") -> None:
@@ -117,10 +105,6 @@ def draw_table(content: TableContent, path: Path, title: str, note: str = "") ->
     title, note
         Above it.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
     cells = [[textwrap.fill(printable(cell), 34) for cell in row] for row in content.rows]
     heads = [textwrap.fill(printable(name), 34) for name in content.columns]
     widths = [
@@ -128,11 +112,8 @@ def draw_table(content: TableContent, path: Path, title: str, note: str = "") ->
         for column in zip(heads, *cells, strict=True)
     ]
     heights = [max(cell.count("\n") + 1 for cell in row) for row in [heads, *cells]]
-    with mpl.rc_context({"font.family": "serif"}):
-        canvas = Canvas(
-            figsize=(max(5.0, 0.085 * sum(widths) + 0.25 * len(widths)), 0.6 + 0.2 * sum(heights))
-        )
-        FigureCanvasAgg(canvas)
+    size = (max(5.0, 0.085 * sum(widths) + 0.25 * len(widths)), 0.6 + 0.2 * sum(heights))
+    with written_figure(path, size, layout=None, bbox_inches="tight", pad_inches=0.15) as canvas:
         axes = canvas.add_axes((0.02, 0.02, 0.96, 0.96))
         axes.axis("off")
         words = "\n".join(part for part in (title, note) if part)
@@ -154,7 +135,6 @@ def draw_table(content: TableContent, path: Path, title: str, note: str = "") ->
             cell.get_text().set_parse_math(False)
             if row == 0:
                 cell.get_text().set_fontweight("bold")
-        canvas.savefig(path, dpi=160, facecolor="white", bbox_inches="tight", pad_inches=0.15)
 
 
 def _curve(

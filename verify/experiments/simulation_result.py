@@ -13,6 +13,7 @@ from accountant.provenance import Provenance, made_now
 from algorithms.problems import Value
 from verify.experiments.configuration import Configuration
 from verify.experiments.simulated_runs import SimulatedRuns, is_real, read_further, read_rounds
+from verify.subjects.resolve import takes_delta
 
 FORMAT = "dpwitness simulation, version 1"
 
@@ -79,8 +80,8 @@ class SimulationResult(FromJson):
         words += [] if asked.problem is None else ["--problem", asked.problem]
         for key, value in asked.settings.items():
             words += ["--set", f"{key}={value}"]
-        numbers = ("epsilon", "delta", "horizon", "runs", "seed")
-        for name in numbers:
+        delta = ("delta",) if takes_delta(asked.learner) else ()
+        for name in ("epsilon", *delta, "horizon", "runs", "seed"):
             words += [f"--{name}", repr(getattr(asked, name))]
         return shlex.join(words)
 

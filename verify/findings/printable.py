@@ -26,13 +26,11 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     '0 ... (8 characters) ... 9'
     """
     if len(text) > longest:
-        half = max(longest // 4, 1)
-        left, right = text[:half], text[-half:]
-        return f"{_escape_unprintable(left)} ... ({len(text) - 2 * half} characters) ... {_escape_unprintable(right)}"
-    return _escape_unprintable(text)
+        from mechanisms.parameters import (
+            shorten,
+        )  # with NumPy, for which the completion of a line does not wait
 
-
-def _escape_unprintable(text: str) -> str:
+        text = shorten(text, longest)
     if text.isprintable():
         return text
     return "".join(

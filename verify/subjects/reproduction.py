@@ -82,6 +82,9 @@ def _flag(flag: str, value: Any) -> list[str]:
     if flag == "--composition":
         theorem, *settings = (part.strip() for part in str(value).split(","))
         return [flag, theorem, *(part for each in settings for part in ("--set", each))]
+    if flag.endswith("="):
+        option, name = flag.split()
+        return [option, f"{name}{value}"]
     if isinstance(value, Mapping):
         return [part for key, each in value.items() for part in (flag, f"{key}={each}")]
     if isinstance(value, list | tuple):

@@ -322,7 +322,7 @@ def test_no_noise_is_no_privacy():
         ),
         (dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 0), A, "count = 0"),
         ({**ALLOCATED, "num_selected": 51}, A, "num_selected = 51: must be at most half"),
-        ({**ALLOCATED, "num_steps": 10**400}, A, "num_steps: must be at most 100,000"),
+        ({**ALLOCATED, "num_steps": 10**400}, A, "num_steps = 100000"),
         (ALLOCATED, R, "random allocation has pairs for 'add or remove one' and 'zero out'"),
         ({**ALLOCATED, "event": ALLOCATED}, A, "a sample of a sample, RandomAllocationDpEvent"),
         (dp_event.PoissonSampledDpEvent(1.5, dp_event.NoOpDpEvent()), A, "sampling_probability = 1.5"),

@@ -107,7 +107,7 @@ def test_what_is_not_private_or_of_another_gate_is_refused_in_words() -> None:
     gate = accountant()
     for raw in ([1, 0, 0], np.ones((1, 3)), None):
         with pytest.raises(
-            ForeignValue, match=r"feedback is a .*: must be private, from private\(values, Box"
+            ForeignValue, match=r"feedback of type .*: must be private, from private\(values, Box"
         ):
             check_feedback(gate, raw, CUBE)  # type: ignore[arg-type]
     with pytest.raises(ForeignValue, match="another gate"):

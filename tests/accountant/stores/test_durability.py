@@ -72,7 +72,7 @@ def test_a_store_that_was_anchored_is_spent_from_with_its_anchor_only(tmp_path: 
             with pytest.raises(StoreRefused, match=f"with its anchor only, and {words}"):
                 open_it(path, missing)
     assert not (tmp_path / "other").exists()
-    with pytest.raises(StoreRefused, match="--forget-anchor"):
+    with pytest.raises(StoreRefused, match="--anchor none"):
         Accountant(Budget(1.0), store=path)
     verify_store(path)  # to read it takes none
     after = opened(path, anchor)

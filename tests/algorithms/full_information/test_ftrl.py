@@ -7,7 +7,8 @@ import pytest
 
 from accountant import Accountant, Budget, GaussianComposition, ParticipationExceeded, Simulation
 from algorithms import DPFTRL
-from mechanisms import DomainError, ParameterError
+from algorithms.full_information.leader_regret import _mean_deviation
+from mechanisms import BufferedCounter, DomainError, ParameterError
 
 STEPS, SIZE = 400, 8
 
@@ -105,3 +106,29 @@ def test_wrong_numbers_are_named() -> None:
     learner = DPFTRL(accountant, 2, epsilon=1.0, delta=1e-6, horizon=10, bandwidth=3)
     with pytest.raises(DomainError):
         accountant.private([1.0, 1.0], learner.feedback_domain, record=1)
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "words"),
+    [
+        (2**27, {"horizon": 100}, r"size = 134217728: must be below 2\^27"),
+        (2, {"horizon": 2**62}, "horizon = 4,611,686,018,427,387,904: must be at most 67,108,864"),
+        (2, {"horizon": 2**62, "bandwidth": 2}, r"steps = 4611686018427387903: must be below 2\^27"),
+        (2, {"horizon": 2**62, "bandwidth": 2**40}, r"steps = 1099511627776: must be below 2\^27"),
+    ],
+)
+def test_what_no_memory_holds_is_refused_at_once(size: int, options: dict[str, int], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        DPFTRL(Accountant(Budget(2.0, 1e-5)), size, epsilon=1.0, delta=1e-6, **options)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 1_000, 2**16 + 1, 2**16 + 2, 200_000])
+def test_the_mean_deviation_of_many_steps_is_just_above_it(steps: int) -> None:
+    counter = BufferedCounter.for_epsilon_delta(1.0, 1e-6, horizon=steps)
+    exact = np.sqrt(counter.variance(np.arange(1, steps))).sum() / steps
+    found = _mean_deviation(counter)
+    assert (
+        exact * (1 - 1e-12)
+        <= found
+        <= exact + (0.0 if steps < 2 else 1e-12 + np.sqrt(counter.variance(steps)) / 2**15)
+    )

@@ -83,7 +83,10 @@ def test_arms_are_taken_in_any_order_and_form(arms: Any) -> None:
     ("arms", "words"),
     [
         ([], "0 arms, of which at most 0"),
-        ([3], "at most 1 can be played together: must hold a super arm, of 2 arms"),
+        (
+            [3],
+            "available: 1 arm, of which at most 1 can be played together: must hold a super arm, of 2 arms",
+        ),
         ([0, 1, 5], "5 is no arm: must be from 0 to 4.*make it with all that may ever come"),
         ([-1, 0, 1], "-1 is no arm"),
         ([0, 1, 1], "1 is given twice"),

@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 
 from algorithms.problems import (
+    DisjointPaths,
     FailingTopK,
     GraphicMatroid,
     LinearBandit,
     LinearContexts,
+    LinearMatroid,
     LoggedUsers,
     PartitionMatroid,
     ProblemError,
     SemiBandit,
     ShortestPath,
     TopK,
+    UniformMatroid,
 )
 
 ACTIONS, THETA = np.eye(2), [0.1, 0.2]
@@ -49,12 +52,32 @@ ACTIONS, THETA = np.eye(2), [0.1, 0.2]
         ),  # type: ignore[arg-type]
         (lambda: LinearBandit(ACTIONS, ["x", 1], 0.1, 9), "theta = ['x', 1]: must be numbers"),  # type: ignore[arg-type]
         (lambda: LinearContexts("abc", 3), "parameter = 'abc': must be numbers"),  # type: ignore[arg-type]
+        (lambda: TopK(2**24, 1), "arms = 16777216: must be below 2^24"),
+        (lambda: TopK(5, 10**5000), "size = a whole number of 16,610 binary digits: must be below 2^24"),
+        (lambda: UniformMatroid(2**63, 3), "elements = 9223372036854775808: must be below 2^24"),
+        (lambda: GraphicMatroid(2**31, [(0, 1)]), "vertices = 2147483648: must be below 2^24"),
+        (lambda: LinearMatroid([[2**63, 0]]), "every entry of vectors = 9223372036854775808: must be below"),
+        (lambda: DisjointPaths(2**12, 2**12), "paths times length = 16777216: must be below 2^24"),
+        (lambda: ShortestPath.grid(2**12, 2**12), "rows times columns = 16777216: must be below 2^24"),
     ],
 )
 def test_what_is_no_argument_is_refused_by_name(build: Callable[[], Any], said: str) -> None:
     with pytest.raises(ProblemError) as refused:
         build()
     assert str(refused.value).startswith(said)
+
+
+def test_vertices_without_edges_take_no_memory() -> None:
+    weights = np.array([[1.0, 2.0, 3.0]])
+    few, many = (GraphicMatroid(size, [(0, 1), (1, size - 1), (0, size - 1)]) for size in (3, 2**24 - 1))
+    assert (
+        (few.size, few.solve(weights).tolist()) == (many.size, many.solve(weights).tolist()) == (2, [[1, 2]])
+    )
+    assert many._empty(1).shape == (1, 3)
+
+
+def test_the_rank_of_many_elements_takes_no_time() -> None:
+    assert (UniformMatroid(200_000, 3).size, PartitionMatroid([[0, 2], [1]], [5, 1]).size) == (3, 3)
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers() -> None:

@@ -148,7 +148,12 @@ def test_options_of_other_files_are_refused(refuted: Path) -> None:
 def test_other_results_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "simulated.json"
     run("simulate", "cucb", "--horizon", "10", "--runs", "1", "-o", file)
-    assert "is no certificate, refutation or ledger" in str(run("check", file).exception)
+    assert "is no certificate, refutation or ledger, but of format 'dpwit" in str(
+        run("check", file).exception
+    )
+    file.write_text('{"a": 1}')
+    assert str(run("check", file).exception).endswith("or ledger, as it states no format")
+    assert str(run("check", tmp_path).exception) == f"{tmp_path}: a folder, which holds no run"
 
 
 def test_what_a_ledger_was_compared_with_is_said(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def run(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "verdict"),
     [
-        (["cucb-ldp2", "--epsilon", "1", "--horizon", "30"], 0, "certified"),
+        (["cucb-ldp2", "--epsilon", "1", "--set", "horizon=30"], 0, "certified"),
         pytest.param(
             ["published/cascade-ucb-ldp-laplace", "--epsilon", "1"], 1, "refuted", marks=pytest.mark.slow
         ),
@@ -71,7 +71,7 @@ def test_verify_prints_a_report(run):
 
 
 def test_what_a_subject_prints_does_not_reach_standard_output(run):
-    few = ["--effort", "quick", "--horizon", "20", "--samples", "5000"]
+    few = ["--effort", "quick", "--set", "horizon=20", "--samples", "5000"]
     code, out, err = run("verify", f"{LEARNERS}:Prints", "--epsilon", "1", *few, "--json")
     assert code == 0
     assert json.loads(out)["verdict"] == "certified"
@@ -234,7 +234,18 @@ BAD = [
     (["simulate", "cucb-ldp2", "-o", "nowhere/at/all.png"], "folder"),
     (["simulate", f"{FUNCTIONS}:laplace"], "only learners"),
     (["verify", "cucb-ldp2", "--epsilon", "1", "--set", "size=2", "--set", "size=3"], "more than once"),
-    (["verify", "cucb-ldp2", "--epsilon", "1", "--horizon", "0"], "'--horizon': 0 is not in the range"),
+    (
+        ["verify", "cucb-ldp2", "--epsilon", "1", "--set", "horizon=1e3"],
+        "horizon = 1e3: must be an integer of",
+    ),
+    (
+        ["verify", "cucb-ldp2", "--epsilon", "1", "--horizon", "9"],
+        "no such option --horizon; use --set horizon=N",
+    ),
+    (
+        ["verify", f"{FUNCTIONS}:laplace", "--epsilon", "1", "--set", "horizon=9"],
+        "takes no problem, settings, horizon",
+    ),
     (["simulate", f"{LEARNERS}:Crashes"], "learners.py:"),
     (["simulate", f"{LEARNERS}:BranchesOnRaw"], "private value was compared"),
     (["verify", f"{LEARNERS}:CannotBeBuilt", "--epsilon", "1"], "could not be built: TypeError"),

@@ -101,7 +101,7 @@ SEARCHES = [
     "zoo/plain-bandit-stops",
     "zoo/bandit-raw-first",
     "mine.py:ucb --epsilon 1 --samples 20000",
-    "dp-linucb --epsilon 1 --delta 1e-3 --horizon 100",
+    "dp-linucb --epsilon 1 --delta 1e-3 --set horizon=100",
 ]
 PLAYED = [
     "dp-bandit dp-bandit-gaussian dp-bandit-ldp dp-bandit-shuffle published/dp-se published/adap-klucb "
@@ -266,7 +266,7 @@ def _thinned(data: Any) -> Any:
 
 REPORTED = [
     "verify zoo/geometric-linear --effort quick --samples 20000 --json",
-    "verify cascade-ucb-rr --epsilon 1 --effort quick --horizon 30 --json",
+    "verify cascade-ucb-rr --epsilon 1 --effort quick --set horizon=30 --json",
     "verify mine.py:laplace --epsilon 0.5 --effort quick --samples 20000 --json",
     "regret omm --horizon 2000 --runs 8 --json",
     "simulate dp-bandit --horizon 300 --runs 3 --json",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from accountant import Accountant, Budget, Rule, Trust
+from accountant import Accountant, Budget, PurposeRefused, Rule, Trust
 from accountant.rules import clock
 from accountant.service.keys import KeyFile
 from accountant.service.service_limits import ServiceLimits
@@ -51,6 +51,9 @@ def config(folder: Path, text: str) -> Path:
 
 def test_keys_are_made_listed_and_removed(run: Run, tmp_path: Path) -> None:
     store = tmp_path / "ledger.db"
+    code, _, err = run("keys", store, "--add", "ann", "--scope", "spend")
+    assert (code, "ledger.db: does not exist" in err, list(tmp_path.iterdir())) == (2, True, [])
+    store.touch()
     code, out, _ = run(
         "keys", store, "--add", "ann", "--scope", "spend", "--scope", "read", "--purpose", "ads"
     )
@@ -85,7 +88,7 @@ def test_keys_are_made_listed_and_removed(run: Run, tmp_path: Path) -> None:
 def test_what_makes_no_key_is_refused(
     run: Run, tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    code, out, err = run("keys", tmp_path / "ledger.db", *arguments)
+    code, out, err = run("keys", tmp_path / "ledger.keys", *arguments)
     assert (code, out) == (2, "")
     assert words in err
     assert list(tmp_path.iterdir()) == []
@@ -146,7 +149,7 @@ def test_a_run_is_created_without_a_horizon(run: Run, tmp_path: Path) -> None:
     code, _, err = run(*new(tmp_path / "bound", "published/cucb-dp"), "--epsilon", 1)
     assert (code, "horizon = None: must be given: its noise or" in err) == (2, True)
     code, _, err = run(*new(tmp_path / "bound", "cucb-batch"), "--epsilon", 1, "--set", "horizon=1e3")
-    assert (code, "--set horizon=1e3: must be a whole number" in err) == (2, True)
+    assert (code, "horizon = 1e3: must be an integer of at least 1" in err) == (2, True)
     assert not (tmp_path / "bound").exists()
 
 
@@ -194,20 +197,39 @@ def test_a_run_of_local_trust_is_of_a_learner_that_asks_for_messages(run: Run, t
         assert loaded.accountant.trust is Trust.LOCAL
 
 
-def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
-    folder, rules = tmp_path / "run", tmp_path / "rules.toml"
+def test_a_run_with_rules_has_the_purpose_with_which_it_is_first_served(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, rules, keys = tmp_path / "run", tmp_path / "rules.toml", tmp_path / "web.keys"
     rules.write_text('[[rule]]\nepsilon = 1\npurpose = "ads"\ntenant = "shop"\ndays = 30\n')
-    create = (*new(folder, "cucb-batch"), "--epsilon", 1, "--set", "horizon=100", "--rules", rules)
-    code, _, err = run(*create, "--purpose", "adz", "--tenant", "shop")
-    assert (code, "--purpose, --tenant: purpose='adz' and tenant='shop': no rule permits charges" in err) == (
-        2,
-        True,
-    ), err
-    assert not folder.exists()
-    code, _, err = run(*create, "--purpose", "ads", "--tenant", "shop", "--epsilon", 9, "--set", "epsilon=1")
-    assert code == 0, err
+    create = (*new(folder, "cucb-ldp-bit"), "--epsilon", 9, "--set", "horizon=9", "--rules", rules)
+    assert run(*create, "--set", "epsilon=0.5")[0] == 0
+    assert run("keys", keys, "--add", "web", "--scope", "act")[0] == 0
+    own = f"keys = '{keys}'\n[[run]]\nname = 'web'\nwhere = '{folder}'\n"
+
+    def opens(parts: Sequence[Any], *_: Any, limits: ServiceLimits, **__: Any) -> None:
+        with parts[0](limits):
+            pass
+
+    monkeypatch.setattr("accountant.service.server.serve", opens)
+
+    def served(**scope: str) -> str:
+        given = "".join(f"{name} = '{word}'\n" for name, word in scope.items())
+        code, _, err = run("serve", config(tmp_path, own + given))
+        assert (code, err.count("\n")) == ((2, 1) if err else (0, 0))
+        return err
+
+    for wrong in ({}, {"purpose": "ads"}, {"purpose": "adz", "tenant": "shop"}):
+        assert "no rule permits charges for this" in served(**wrong)
     with load_named_run(folder) as loaded:
         assert loaded.accountant.rules == (Rule(Budget(1.0), purpose="ads", tenant="shop", days=30),)
+        with pytest.raises(PurposeRefused):
+            loaded.accountant.check_permitted()
+    assert served(purpose="ads", tenant="shop") == ""
+    assert served() == served(purpose="ads", tenant="shop") == ""
+    for other in ({"purpose": "ads"}, {"purpose": "care", "tenant": "shop"}):
+        assert "must stay purpose 'ads' and tenant 'shop', which all charges of" in served(**other)
+    with load_named_run(folder) as loaded:
         loaded.accountant.check_permitted()
     code, out, err = run("ledger", "show", folder)
     assert (code, "purpose 'ads' and tenant 'shop' in any 30" in out) == (0, True), out + err

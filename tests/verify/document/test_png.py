@@ -9,13 +9,20 @@ import pytest
 
 from mechanisms import Laplace
 from verify import verify
-from verify.document.png import draw_png
+from verify.document.png import draw_png, written_figure
 from verify.events.event import RowTable
 from verify.sampling.delta_band import BandEvent, DeltaBand, pair_profile
 from verify.verdict.result import Verification
 from verify.verdict.verification_document import verification_document
 
-pytest.importorskip("matplotlib")
+matplotlib = pytest.importorskip("matplotlib")
+
+
+def test_all_pictures_have_one_style(tmp_path: Path) -> None:
+    with written_figure(tmp_path / "empty.png", (1.0, 1.0)):
+        assert matplotlib.rcParams["font.family"] == ["serif"]
+    assert (tmp_path / "empty.png").read_bytes().startswith(b"\x89PNG")
+    assert matplotlib.rcParams["font.family"] != ["serif"]
 
 
 @pytest.fixture(scope="module")
