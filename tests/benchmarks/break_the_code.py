@@ -97,7 +97,7 @@ class Tree:
         self, mutants: Iterable[Mutant], tests: Sequence[str], *options: str
     ) -> tuple[list[str], list[str]]:
         """The tests (or files) that fail with these mutants, and those not run because the process ended before."""
-        sources = {mutant.file: (ROOT / mutant.file).read_bytes() for mutant in mutants}
+        sources = {mutant.file: (self.folder / mutant.file).read_bytes() for mutant in mutants}
         broken = dict(sources)
         for mutant in sorted(
             mutants, key=lambda mutant: -mutant.start
@@ -256,7 +256,7 @@ def measure() -> None:
 def known_calls() -> dict[str, TestCalls]:
     """What ``--map`` has measured; imports the libraries that the tests did."""
     found: dict[str, TestCalls] = {}
-    for file in MAP.parent.glob(f"{MAP.stem}*.json"):  # one for each process that ran tests
+    for file in sorted(MAP.parent.glob(f"{MAP.stem}*.json")):  # one for each process that ran tests
         held = json.loads(file.read_text())
         for test, entry in held["tests"].items():
             functions = frozenset(held["names"][i] for i in entry["calls"])

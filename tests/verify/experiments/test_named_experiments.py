@@ -90,7 +90,9 @@ def test_statements_are_of_lines_that_are_drawn(name, snapshot):
     drawn = {line.name: [(value, runs(value)) for value, _ in line.points] for line in lines}
     judged = [statement.judge(drawn) for statement in experiments[name].statements]
     assert all(each.words for each in judged)
-    assert "\n".join(map(str, (*map(described, lines), *experiments[name].sizes.items(), *judged))) == snapshot
+    assert (
+        "\n".join(map(str, (*map(described, lines), *experiments[name].sizes.items(), *judged))) == snapshot
+    )
 
 
 def described(line):

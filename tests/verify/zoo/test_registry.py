@@ -118,7 +118,9 @@ def test_claims_and_first_draws_are_as_recorded(snapshot):
     """
     lines = []
     for name, each in specimens.items():
-        lines.append(f"{name} {each.epsilon:.6g} {each.delta:.6g} {each.true_epsilon:.6g} {each.floating_point}")
+        lines.append(
+            f"{name} {each.epsilon:.6g} {each.delta:.6g} {each.true_epsilon:.6g} {each.floating_point}"
+        )
         if name in oracles:
             drawn = each.subject(oracles[name].data.copy(), np.random.default_rng(7), 40)[[0, 1, 2, -1]]
             lines += [" ".join(f"{number:.6g}" for number in row) for row in drawn.reshape(4, -1).tolist()]
