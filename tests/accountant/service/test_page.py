@@ -55,7 +55,6 @@ def test_columns_of_numbers_are_headed_as_such() -> None:
     rule = Rule(Budget(1.0), tenant="a")
     rules = [RuleShown(1, rule, (), "", Cost(Fraction(1), Fraction(0)), 0.5, 0, "")]
     summary = Accountant(Budget(1.0)).summary()
-    found = [("a", "b", Cost(Fraction(1), Fraction(0)), None)]
     sections = [
         *ledger_sections("s", summary, [("a", "b", "c", 0.5)], rules, 0),
         run_section("r", "x", 2, 1, rules, summary),
