@@ -44,7 +44,6 @@ class CannotPay(Exception):
         rule: Rule | None = None,
         again: datetime | None = None,
     ) -> None:
-        super().__init__(record, charge, spent)
         self.record = record
         self.charge = charge
         self.spent = spent

@@ -276,7 +276,6 @@ def _nodes_above(movement: float, steps: int) -> tuple[FloatArray, list[int]]:
         least = max(0, int(Fraction(place) * _UNIT) - steps * _UNIT)
         found = least + int(Fraction(own) * _UNIT)
         heights.append(min(found, known.get(place, found)))
-    heights[0] = 0 if v[0] == 0.0 else heights[0]
     return v, heights
 
 

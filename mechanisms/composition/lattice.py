@@ -56,9 +56,7 @@ class CommonLattice:
     moved: float
 
 
-def common_lattice(
-    values: LatticeValues, least_spacing: Fraction, exactly: bool = False
-) -> CommonLattice | None:
+def common_lattice(values: LatticeValues, least_spacing: Fraction, exactly: bool) -> CommonLattice | None:
     """Return a lattice for all releases: the exact one, else one with ratios of small whole numbers.
 
     None if its spacing would be below ``least_spacing``; ``exactly`` where all releases have the same, any will do.
@@ -216,7 +214,7 @@ def lattice_contour(
     period, further = line.period(saddle, tolerance)
     if math.isinf(period):  # no ε that is so large has a lattice
         return None
-    lattice = common_lattice(values, Fraction(period) / most_nodes, loss.displaced == 0.0)
+    lattice = common_lattice(values, Fraction(period) / most_nodes, exactly=loss.displaced == 0.0)
     if lattice is None:
         return None
     if loss.displaced:

@@ -174,19 +174,21 @@ def test_lattice_contour_against_exact_convolution(
 
 def test_common_lattice() -> None:
     exact = common_lattice(
-        (((Fraction(-1, 2), Fraction(1, 2)), 3), ((Fraction(0), Fraction(1, 3)), 2)), Fraction(1, 100)
+        (((Fraction(-1, 2), Fraction(1, 2)), 3), ((Fraction(0), Fraction(1, 3)), 2)),
+        Fraction(1, 100),
+        exactly=False,
     )
     assert exact is not None
     assert (exact.origin, exact.spacing, exact.moved) == (Fraction(-3, 2), Fraction(1, 3), 0.0)
     # 0.1 and 0.25 as floats have no small common step; a lattice is close by, at a known distance.
     values = tuple(((-Fraction(e), Fraction(e)), n) for e, n in ((0.1, 60), (0.25, 40)))
-    near = common_lattice(values, Fraction(1, 1000))
+    near = common_lattice(values, Fraction(1, 1000), exactly=False)
     assert near is not None
     assert float(near.spacing) == pytest.approx(0.1)
     assert 0.0 < near.moved < 1e-12
-    assert common_lattice(values, Fraction(1)) is None
+    assert common_lattice(values, Fraction(1), exactly=False) is None
     irrational = tuple(((-Fraction(e), Fraction(e)), 9) for e in (0.1, 0.1 * math.sqrt(2)))
-    assert common_lattice(irrational, Fraction(1, 1000)) is None
+    assert common_lattice(irrational, Fraction(1, 1000), exactly=False) is None
 
 
 CURVES = [

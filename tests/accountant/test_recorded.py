@@ -2,13 +2,15 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, RecordedMechanism, SensitivityExceeded
 from accountant.recorded import describe, recall
-from mechanisms import Box, DensityUnavailable, Laplace, Mechanism, Sensitivity
+from accountant.stores.opening import verify_store
+from mechanisms import Box, DensityUnavailable, Interval, Laplace, Mechanism, Sensitivity
 
 
 class Nameless:
@@ -48,3 +50,21 @@ def test_it_promises_and_releases_nothing():
     with pytest.raises(SensitivityExceeded):
         gate.release(lost, gate.private([0.5], Box(0, 1, 1), 1))
     assert len(gate.ledger) == 0
+
+
+class Unnamed(Laplace):
+    """A mechanism of a user's: no other process knows its kind."""
+
+
+def test_a_store_names_what_is_on_trust(tmp_path: Path) -> None:
+    """The charge of a mechanism that can be rebuilt is computed again, and is no such case."""
+    path, sensitivity = tmp_path / "ledger.db", Sensitivity(1, 1, 1)
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path)
+    for mechanism in (
+        Unnamed(scale=4.0, sensitivity=sensitivity),
+        Laplace(scale=4.0, sensitivity=sensitivity),
+    ):
+        accountant.release(mechanism, accountant.private([0.5], Interval(0, 1), "ann"))
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    (trusted,) = verify_store(path).trusted
+    assert "Unnamed" in trusted

@@ -29,3 +29,8 @@ def test_clients_in_order_are_named_alike() -> None:
     clients = [97 - each for each in range(60)]
     assert [limited(each) for each in clients] == [name(number) for number in range(1, 61)]
     assert {unlimited(each) for each in clients} == {1}
+
+
+def test_so_many_reports_in_a_row_are_of_one_person() -> None:
+    name = OnePerson(2).in_order()
+    assert [name(client) for client in (9, 4, 9, 7, 3, 4, 1)] == [1, 1, 1, 2, 2, 1, 3]

@@ -1,38 +1,42 @@
 """Breaks the code at random places and reports which mutants the tests do not catch.
 
+    python tests/benchmarks/break_the_code.py --map
     python tests/benchmarks/break_the_code.py --count 50 --under verify/events --seed 1
 
-Each mutant lives in a temporary copy of the tree. Its tests run in three stages, each only if the one before has
-passed: the mirrored test file, the tests that call the mutated function, the rest of the default suite
-(``--no-rest`` leaves that out). Which tests call a function is measured once by ``--map`` (the default suite runs
-once, about as long as usual) and kept in ``.benchmarks/``; without the map, the tests of the files that import
-the mutated module stand in (where none does: of its package). A failure counts only where the same test passes
-on the code as it is; a mutant that hangs is caught, too.
+``--map`` runs the default suite once and keeps in ``.benchmarks/`` which test calls which function; again after
+tests have been added. Then each mutant, in a temporary copy of the tree, meets the tests that call the mutated
+function: those of the mirrored file first, then the cheapest, up to 10 s of CPU time. The survivors are put
+together, at most 20 to a copy, and meet the whole default suite (``--no-rest`` leaves that out); a test that fails
+there is tried on each of them alone. A failure counts only where the same test passes on the code as it is. A
+mutant that hangs is caught, too. The libraries are imported once: every run is a fork.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gc
+import importlib
 import json
+import multiprocessing
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Queue
+from shutil import copy, copytree, ignore_patterns
 
+import pytest
 from function_calls import PACKAGES, ROOT
 from mutants import Mutant, chosen
 
 MAP = ROOT / ".benchmarks" / "function_calls.json"
+MOST_SECONDS, MOST_FILES, MOST_TOGETHER = 10.0, 15, 20
+HANGING_TEST = ("-o", "faulthandler_timeout=300", "-o", "faulthandler_exit_on_timeout=true")
 
 
 @dataclass(frozen=True)
@@ -43,58 +47,45 @@ class TestCalls:
     seconds: float
 
 
+class OnlyThese:
+    """A pytest plugin that runs the tests of a list only, in its order, and writes down what starts and fails."""
+
+    def __init__(self, wanted: Sequence[str], file: Path) -> None:
+        self.order = {test: i for i, test in enumerate(wanted)}
+        self.events = file.open("w", buffering=1)  # whole lines, for a process that may end at any time
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        dropped = [item for item in items if item.nodeid not in self.order]
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid]
+        )
+        config.hook.pytest_deselected(items=dropped)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        print("starts", nodeid, file=self.events)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            print("fails", report.nodeid, file=self.events)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            print("fails", report.nodeid, file=self.events)
+
+
 class Tree:
-    """A copy of the packages and the tests, in which one mutant at a time is tried."""
+    """A copy of the packages and the tests, in which mutants are tried."""
 
     def __init__(self, folder: Path, calls: dict[str, TestCalls]) -> None:
         self.folder, self.calls = folder, calls
-        self.fails_anyway: dict[str, bool] = {}
-        self.process: subprocess.Popen[bytes] | None = None
+        self.fail_anyway: dict[str, bool] = {}
         self.second = 0
-        ignored = shutil.ignore_patterns("__pycache__", ".*")
         for name in (*PACKAGES, "tests", "docs"):
-            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+            copytree(ROOT / name, folder / name, ignore=ignore_patterns("__pycache__", ".*"))
         for file in ROOT.iterdir():  # tests read what stands beside the packages, too
             if file.is_file() and not file.name.startswith("."):
-                shutil.copy(file, folder)
-
-    def run(
-        self, arguments: list[str], timeout: float, only: list[str] | None = None
-    ) -> tuple[int | None, str]:
-        """The exit code (None: out of time) and the output of pytest in the copy."""
-        paths = [str(self.folder), str(self.folder / "tests" / "benchmarks")]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": ""}
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "--tb=no",
-            "-rfE",
-            "-p",
-            "function_calls",
-            *arguments,
-        ]
-        if only is not None:
-            (self.folder / "only.json").write_text(json.dumps(only))
-            environment["ONLY_TESTS"] = str(self.folder / "only.json")
-        with (self.folder / "output").open("w+") as output:
-            process = self.process = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                env=environment,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-            try:
-                code = process.wait(timeout)
-            except subprocess.TimeoutExpired:
-                self.stop()
-                return None, ""
-            output.seek(0)
-            return code, output.read()
+                copy(file, folder)
 
     def write(self, file: Path, source: bytes) -> None:
         """Write a file with a time of its own: within a second, one of the same size would pass for the last one."""
@@ -102,74 +93,156 @@ class Tree:
         self.second += 1
         os.utime(file, (self.second, self.second))
 
-    def stop(self) -> None:
-        """End the tests that run, and wait for their end."""
-        if self.process is not None and self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+    def failures(
+        self, mutants: Iterable[Mutant], tests: Sequence[str], *options: str
+    ) -> tuple[list[str], list[str]]:
+        """The tests (or files) that fail with these mutants, and those not run because the process ended before."""
+        sources = {mutant.file: (self.folder / mutant.file).read_bytes() for mutant in mutants}
+        broken = dict(sources)
+        for mutant in sorted(
+            mutants, key=lambda mutant: -mutant.start
+        ):  # the places before stay where they are
+            text = broken[mutant.file]
+            broken[mutant.file] = text[: mutant.start] + mutant.new.encode() + text[mutant.end :]
+        for name, text in broken.items():
+            self.write(self.folder / name, text)
+        process = os.fork()
+        if not process:
+            self.run(tests, options)
+        try:
+            ended = self.wait(process, 60.0 + 10.0 * sum(self.seconds(test) for test in tests))
+        finally:  # with what the tests have started
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process, signal.SIGKILL)
+            for name, text in sources.items():
+                self.write(self.folder / name, text)
+        events = [line.split(" ", 1) for line in (self.folder / "events").read_text().splitlines()]
+        started = [test for event, test in events if event == "starts"]
+        failed = [test for event, test in events if event == "fails"]
+        if ended:
+            return list(dict.fromkeys(failed)), []
+        failed += started[-1:] or [tests[0].partition("::")[0]]
+        return list(dict.fromkeys(failed)), [test for test in tests if test not in set(started)]
 
-    def stages(self, mutant: Mutant, rest: bool) -> Iterator[tuple[str, list[str], list[str] | None, float]]:
-        """Name, files, tests (None: all of the files) and time limit in seconds of each stage."""
-        path = Path(mutant.file)
-        mirrored = str(Path("tests", *path.parts[:-1], f"test_{path.name}"))
-        if (self.folder / mirrored).exists():
-            yield "mirrored", [mirrored], None, 300.0
-        covering = self.covering(mutant, mirrored)
-        if covering:
-            files = sorted({test.partition("::")[0] for test in covering})
-            work = sum(self.calls[test].seconds for test in covering)
-            yield "covering", files, covering, 120.0 + 10.0 * work
-        else:  # no map, or a file that it does not know
-            module = re.escape(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
-            importing = [
-                str(file.relative_to(self.folder)) for file in sorted(self.folder.glob("tests/**/test_*.py"))
-                if re.search(rf"\b{module}\b", file.read_text())
-            ]  # fmt: skip
-            files = [file for file in importing if file != mirrored] or [f"tests/{path.parts[0]}"]
-            yield "covering", files, None, 1800.0
-        if rest:
-            yield "rest", ["tests"], None, 3600.0
+    def run(self, tests: Sequence[str], options: Sequence[str]) -> None:
+        """Run the tests in this process, a fork, and end it."""
+        os.setsid()
+        os.chdir(self.folder)
+        for stream, file in enumerate((os.devnull, "output", "output")):
+            os.dup2(os.open(file, (os.O_CREAT | os.O_TRUNC | os.O_WRONLY) if stream else os.O_RDONLY), stream)
+        paths = [str(self.folder), str(self.folder / "tests" / "benchmarks")]
+        os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": ""}
+        sys.path[:] = paths + [path for path in sys.path if not path.startswith(str(ROOT))]
+        sys.argv = ["pytest"]
+        for name in ("function_calls", "mutants"):
+            sys.modules.pop(name)
+        importlib.invalidate_caches()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        files = dict.fromkeys(
+            file for file in (test.partition("::")[0] for test in tests) if Path(file).exists()
+        )
+        ignored = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # plugins that are imported already
+        code = 3
+        try:
+            code = int(
+                pytest.main(
+                    ["-q", "--tb=no", *ignored, *HANGING_TEST, *options, *files],
+                    plugins=[OnlyThese(tests, self.folder / "events")],
+                )
+            )
+        finally:
+            os._exit(code)
 
-    def covering(self, mutant: Mutant, mirrored: str) -> list[str]:
-        """The tests that call the mutated function, the cheapest first; those of its module if it is not known."""
+    def wait(self, process: int, seconds: float) -> bool:
+        """Whether pytest has come to its end, within a time limit in seconds."""
+        limit = time.monotonic() + seconds
+        while time.monotonic() < limit:
+            done, status = os.waitpid(process, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status) in (0, 1, 2, 5)
+            time.sleep(0.05)
+        os.killpg(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        return False
+
+    def seconds(self, test: str) -> float:
+        """The CPU seconds of a test."""
+        return self.calls[test].seconds if test in self.calls else 0.0
+
+    def fails_anyway(self, test: str) -> bool:
+        """Whether the test fails on the code as it is."""
+        if test not in self.fail_anyway:
+            self.fail_anyway[test] = bool(self.failures([], [test])[0])
+        return self.fail_anyway[test]
+
+    def covering(self, mutant: Mutant) -> list[str]:
+        """The tests that call the mutated function, or its module if none does: mirrored first, then the cheapest."""
         function, module = f"{mutant.file}:{mutant.function}", f"{mutant.file}:"
-        known = {
-            test: called for test, called in self.calls.items()
-            if not test.startswith(mirrored) and (self.folder / test.partition("::")[0]).exists()
-        }  # fmt: skip
-        found = [test for test, called in known.items() if function in called.functions] or [
+        calling = [test for test, called in self.calls.items() if function in called.functions] or [
             test
-            for test, called in known.items()
+            for test, called in self.calls.items()
             if any(name.startswith(module) for name in called.functions)
         ]
-        return sorted(found, key=lambda test: known[test].seconds)
+        calling.sort(key=lambda test: (not test.startswith(mirrored(mutant)), self.seconds(test)))
+        found, files, work = [], set(), 0.0
+        for test in calling:
+            file = test.partition("::")[0]
+            if work + self.seconds(test) < MOST_SECONDS and len(files | {file}) <= MOST_FILES:
+                found.append(test)
+                files.add(file)
+                work += self.seconds(test)
+        return found
 
-    def fate(self, mutant: Mutant, rest: bool) -> str:
-        """The first stage that catches the mutant (with the test), or ``survived``."""
-        file = self.folder / mutant.file
-        source = file.read_bytes()
-        for stage, files, only, timeout in self.stages(mutant, rest):
-            while True:
-                left_out = [test for test, fails in self.fails_anyway.items() if fails]
-                chosen_files = [file for file in files if file not in left_out]
-                if not chosen_files:
-                    break
-                options = [f"--deselect={test}" if "::" in test else f"--ignore={test}" for test in left_out]
-                self.write(file, source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
-                code, output = self.run([*chosen_files, *options], timeout, only)
-                self.write(file, source)
-                if code is None:
-                    return f"{stage} (out of time)"
-                if code in (0, 5):
-                    break
-                failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[.*?\])?)(?: - |$)", output, re.MULTILINE)
-                test = failed.group(1) if failed else chosen_files[0]
-                if test not in self.fails_anyway:
-                    collect = [] if "::" in test else ["--collect-only"]
-                    self.fails_anyway[test] = self.run([test, *collect], 600.0)[0] not in (0, 5)
-                if not self.fails_anyway[test] or test in left_out:
-                    return f"{stage} ({test})"
-        return "survived"
+    def catching_test(self, mutant: Mutant) -> str:
+        """The first covering test that fails with the mutant alone, or an empty text."""
+        tests = self.covering(mutant)
+        while tests and (failed := self.failures([mutant], tests, "-x")[0]):
+            if not self.fails_anyway(failed[0]):
+                return failed[0]
+            tests = [test for test in tests if not f"{test}::".startswith(f"{failed[0]}::")]
+        return ""
+
+    def caught_together(self, mutants: Sequence[Mutant]) -> dict[Mutant, str]:
+        """Those of the mutants that the whole suite catches, with a test that fails with each alone."""
+        alive, caught, tests = list(mutants), dict[Mutant, str](), list(self.calls)
+        while tests and alive:
+            failed, tests = self.failures(alive, tests, "--continue-on-collection-errors")
+            failed = [test for test in failed if not self.fails_anyway(test)]
+            for test in failed[:1]:
+                functions = self.calls[test].functions if test in self.calls else frozenset[str]()
+                files = {name.partition(":")[0] for name in functions}
+                likely = sorted(alive, key=lambda mutant: mutant.file not in files)
+                culprit = next((mutant for mutant in likely if self.failures([mutant], [test])[0]), None)
+                if culprit is not None:
+                    caught[culprit] = test
+                    alive.remove(culprit)
+                    tests = [*failed, *tests]
+                else:  # some of them together
+                    tests = [*failed[1:], *tests]
+        return caught
+
+
+def mirrored(mutant: Mutant) -> str:
+    """The test file that stands where the mutated file does."""
+    path = Path(mutant.file)
+    return str(Path("tests", *path.parts[:-1], f"test_{path.name}"))
+
+
+def groups(mutants: Iterable[Mutant]) -> list[list[Mutant]]:
+    """The mutants by groups for one copy of the tree each: no place is changed twice in one."""
+    found: list[list[Mutant]] = []
+    for mutant in mutants:
+        for group in found:
+            apart = all(
+                mutant.file != other.file or mutant.end <= other.start or other.end <= mutant.start
+                for other in group
+            )
+            if apart and len(group) < MOST_TOGETHER:
+                group.append(mutant)
+                break
+        else:
+            found.append([mutant])
+    return found
 
 
 def measure() -> None:
@@ -181,14 +254,36 @@ def measure() -> None:
 
 
 def known_calls() -> dict[str, TestCalls]:
-    """What ``--map`` has measured; empty if it has not run."""
+    """What ``--map`` has measured; imports the libraries that the tests did."""
     found: dict[str, TestCalls] = {}
-    for file in MAP.parent.glob(f"{MAP.stem}*.json"):  # one for each process that ran tests
+    for file in sorted(MAP.parent.glob(f"{MAP.stem}*.json")):  # one for each process that ran tests
         held = json.loads(file.read_text())
         for test, entry in held["tests"].items():
             functions = frozenset(held["names"][i] for i in entry["calls"])
             found[test] = TestCalls(functions, entry["seconds"])
+        for library in held["libraries"]:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(library)
+    gc.freeze()  # forks share what is there
     return found
+
+
+TREES: list[Tree] = []  # that of this process
+
+
+def plant(folder: str, calls: dict[str, TestCalls]) -> None:
+    """Make the tree of this process."""
+    TREES.append(Tree(Path(folder, str(os.getpid())), calls))
+
+
+def try_alone(mutant: Mutant) -> tuple[Mutant, str]:
+    """A mutant and the covering test that catches it, or an empty text."""
+    return mutant, TREES[0].catching_test(mutant)
+
+
+def try_together(mutants: Sequence[Mutant]) -> dict[Mutant, str]:
+    """Those of the mutants that the whole suite catches, each with a test."""
+    return TREES[0].caught_together(mutants)
 
 
 def main() -> None:
@@ -209,40 +304,35 @@ def main() -> None:
     if options.list:
         print(*mutants, sep="\n")
         return
-    # As Ctrl-C, which ends the tests that run: they are in sessions of their own.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     calls = known_calls()
+    if not calls:
+        parser.error("nothing is known of the tests: run --map first")
     fates: dict[Mutant, str] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        every = [Tree(Path(folder, str(job)), calls) for job in range(options.jobs)]
-        trees: Queue[Tree] = Queue()
-        for tree in every:
-            trees.put(tree)
-        stopped = threading.Event()
-
-        def decide(mutant: Mutant) -> None:
-            tree, start = trees.get(), time.monotonic()
-            fate = "" if stopped.is_set() else tree.fate(mutant, options.rest)
-            trees.put(tree)
-            if stopped.is_set():
-                return
-            fates[mutant] = fate
-            print(f"{time.monotonic() - start:6.1f} s  {mutant}  ==>  {fates[mutant]}", flush=True)
-
-        with ThreadPoolExecutor(options.jobs) as pool:
-            try:
-                list(pool.map(decide, mutants))
-            except KeyboardInterrupt:  # what is known until then is printed
-                stopped.set()
-                for tree in every:
-                    tree.stop()
+    by = dict.fromkeys(("mirrored", "covering", "rest"), frozenset[Mutant]())
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        multiprocessing.get_context("fork").Pool(options.jobs, plant, (folder, calls)) as pool,
+    ):
+        for mutant, test in pool.imap(try_alone, mutants):
+            fates[mutant] = test
+            print(f"{mutant}  ==>  {test or 'survived the covering tests'}", flush=True)
+        by["mirrored"] = frozenset(
+            mutant for mutant, test in fates.items() if test and test.startswith(mirrored(mutant))
+        )
+        by["covering"] = frozenset(mutant for mutant, test in fates.items() if test) - by["mirrored"]
+        survivors = [mutant for mutant, test in fates.items() if not test]
+        for caught in pool.imap(try_together, groups(survivors)) if options.rest else ():
+            by["rest"] |= caught.keys()
+            for mutant, test in caught.items():
+                print(f"{mutant}  ==>  {test}", flush=True)
     print(f"\n{'':12} {'mutants':>8} {'caught':>8} {'mirrored':>9} {'covering':>9} {'rest':>6}")
     for package in (*PACKAGES, ""):
-        those = [fate for mutant, fate in fates.items() if mutant.file.startswith(package)]
+        those = [mutant for mutant in fates if mutant.file.startswith(package)]
         if those:
-            by = [sum(fate.startswith(stage) for fate in those) for stage in ("mirrored", "covering", "rest")]
+            counts = [sum(mutant in found for mutant in those) for found in by.values()]
+            share = sum(counts) / len(those)
             print(
-                f"{package or 'all':12} {len(those):8} {sum(by) / len(those):8.0%} {by[0]:9} {by[1]:9} {by[2]:6}"
+                f"{package or 'all':12} {len(those):8} {share:8.0%} {counts[0]:9} {counts[1]:9} {counts[2]:6}"
             )
 
 

@@ -2,8 +2,8 @@
 
 ``-p function_calls`` with the variable ``FUNCTION_CALLS`` set to a file writes the map there. The functions are
 counted by a call that is put at the head of each when its module is imported: the sources stay as they are.
-Forked processes are counted, too; commands that a test starts are not. With the variable ``ONLY_TESTS`` set to a
-JSON list, only the tests in it are run, in its order.
+Forked processes are counted, too; commands that a test starts are not. The map names the libraries that the tests
+have imported, too.
 """
 
 from __future__ import annotations
@@ -129,29 +129,19 @@ class CallMap:
     def pytest_sessionfinish(self) -> None:
         file = Path(self.file)
         file = file.with_stem(file.stem + os.environ.get("PYTEST_XDIST_WORKER", ""))
-        file.write_text(json.dumps({"names": self.counter.names, "tests": self.tests}))
-
-
-class OnlyThese:
-    """Runs the tests of a list only, in its order."""
-
-    def __init__(self, wanted: Sequence[str]) -> None:
-        self.order = {test: i for i, test in enumerate(wanted)}
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        dropped = [item for item in items if item.nodeid not in self.order]
-        items[:] = sorted(
-            (item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid]
-        )
-        config.hook.pytest_deselected(items=dropped)
+        ours = str(ROOT)
+        libraries = [
+            name
+            for name, module in list(sys.modules.items())
+            if not (getattr(module, "__file__", None) or ours).startswith(ours)
+        ]
+        held = {"names": self.counter.names, "tests": self.tests, "libraries": libraries}
+        file.write_text(json.dumps(held))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if COUNTER is not None:
         config.pluginmanager.register(CallMap(os.environ["FUNCTION_CALLS"], COUNTER))
-    if wanted := os.environ.get("ONLY_TESTS"):
-        config.pluginmanager.register(OnlyThese(json.loads(Path(wanted).read_text())))
 
 
 COUNTER = None

@@ -268,15 +268,9 @@ def _ledger_json(found: Verified, anchor: Path | None) -> dict[str, Any]:
         "adopted": len(found.replay.adoptions),
         "imported": [dict(each) for each in found.replay.imports],
         "folded_before_import": [dict(each) for each in found.replay.earlier_folds],
-        "on_trust": _on_trust(found),
+        "on_trust": list(found.trusted),
         "reserved": list(found.reserved),
     }
-
-
-def _on_trust(found: Verified) -> list[str]:
-    """Return the mechanisms with charges on trust, those of folded entries included: their kinds stay."""
-    kinds, trusted = found.replay.kinds, found.replay.trusted
-    return [repr(kinds[each].mechanism) for each in trusted]
 
 
 def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> None:
@@ -309,7 +303,7 @@ def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> No
         erased = counted_noun(len(found.replay.erasures), "name")
         words = f"{erased} erased; whoever came back began anew, with a whole budget"
         console.print(words, highlight=False, soft_wrap=True)
-    for mechanism in _on_trust(found):
+    for mechanism in found.trusted:
         console.print(Text(f"on trust: the charge of {printable(mechanism)}"))
     if found.reserved:
         console.print(f"reserved, not drawn: {len(found.reserved)} (dpwitness ledger show)")

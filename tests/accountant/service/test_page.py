@@ -48,3 +48,19 @@ def test_many_rules_are_shown_and_measured_in_part_and_it_says_so() -> None:
     assert [each.value for each in gauges[:2]] == [300, 61]
     assert len({(each.name, each.labels) for each in gauges}) == len(gauges)
     assert all(each.labels[0] == ("run", "a") for each in gauges)
+
+
+def test_columns_of_numbers_are_headed_as_such() -> None:
+    """Numbers stand to the right, and so do their names."""
+    rule = Rule(Budget(1.0), tenant="a")
+    rules = [RuleShown(1, rule, (), "", Cost(Fraction(1), Fraction(0)), 0.5, 0, "")]
+    summary = Accountant(Budget(1.0)).summary()
+    sections = [
+        *ledger_sections("s", summary, [("a", "b", "c", 0.5)], rules, 0),
+        run_section("r", "x", 2, 1, rules, summary),
+    ]
+    tables = [table for section in sections for table in section.iter("table")]
+    rows = [(table.find("thead/tr"), row) for table in tables for row in table.iterfind("tbody/tr")]
+    assert len(rows) >= 3
+    for names, row in rows:
+        assert [each.get("class") for each in names] == [each.get("class") for each in row]

@@ -114,7 +114,7 @@ def test_propensities_of_another_policy_are_refused():
         ([0, 2], [1.0, 0.0], [0.5, 0.5], "must be 0 to 1, each in at least one event"),
         ([0.5, 1.5], [1.0, 0.0], [0.5, 0.5], "actions of type float64: must be whole numbers"),
         (["a", "b"], [1.0, 0.0], [0.5, 0.5], "actions of type <U1: must be whole numbers"),
-        ([0, 1], [1.0, 1.5], [0.5, 0.5], r"rewards\[1\] = 1.5"),
+        ([0, 1], [1.0, 1.001], [0.5, 0.5], r"rewards\[1\] = 1.001"),
         ([0, 1], [1.0, 0.5], [0.0, 0.5], r"propensities\[0\] = 0.0"),
     ],
 )

@@ -84,3 +84,19 @@ def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
     assert GraphicMatroid(3, np.array([(0, 1), (1, 2)])) == GraphicMatroid(3, [(0, 1), (1, 2)])  # type: ignore[arg-type]
     found = PartitionMatroid([np.arange(2), np.arange(2, 4)], np.array([1, 1]))  # type: ignore[arg-type, list-item]
     assert repr(found) == repr(PartitionMatroid([[0, 1], [2, 3]], [1, 1]))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        LinearContexts([0.5, 0.1], 2),
+        LinearBandit(ACTIONS, THETA, sigma=0.1, population=10),
+        SemiBandit(TopK(2, 1), [0.2, 0.8]),
+    ],
+    ids=lambda problem: type(problem).__name__,
+)
+def test_arrays_of_a_problem_are_its_own_and_do_not_change(problem: object) -> None:
+    """A law that a simulation has drawn from stays the one that regret is measured by."""
+    arrays = [each for each in vars(problem).values() if isinstance(each, np.ndarray)]
+    assert arrays
+    assert not any(each.flags.writeable for each in arrays)

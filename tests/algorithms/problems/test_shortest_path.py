@@ -93,3 +93,7 @@ def test_graphs_without_proper_paths_are_refused(edges, message):
 def test_grid_of_one_vertex_is_refused():
     with pytest.raises(ProblemError, match="rows = 1, columns = 1"):
         ShortestPath.grid(1, 1)
+
+
+def test_the_smallest_grid_is_one_edge():
+    assert ShortestPath.grid(1, 2).edges == (((0, 0), (0, 1)),)

@@ -1,6 +1,7 @@
 """Random allocation: puts on sums of lognormal factors against quadratures, epochs against golden values and data."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,10 +18,12 @@ from mechanisms import (
     sampled,
 )
 from mechanisms.amplification.random_allocation import (
+    _UNIT,
     RandomAllocationDirection,
     RandomAllocationProfile,
     SelectedStepsProfile,
     _LognormalTransform,
+    _nodes_above,
     _PeriodSums,
     _polygon_below,
     put_bounds,
@@ -291,3 +294,13 @@ def test_several_steps_are_composed_of_fewer() -> None:
     four = compose([(RandomAllocationProfile(base, 50), 4)]).epsilon(1e-6)
     assert four.lower <= two.upper <= four.upper * (1 + 1e-6)
     assert not hasattr(two, "lower")
+
+
+def test_nodes_of_upper_bounds_lie_on_or_above_the_least_put():
+    """E(v - S)^+ is at least 0, and at least v - t; it is 0 at v = 0."""
+    steps = 4
+    v, heights = _nodes_above(0.1, steps)
+    assert len(v) == len(heights)
+    for place, height in zip(v.tolist(), heights, strict=True):
+        assert height >= max(0, int(Fraction(place) * _UNIT) - steps * _UNIT)
+    assert heights[0] == 0 == v[0]

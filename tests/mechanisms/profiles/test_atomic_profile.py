@@ -57,3 +57,13 @@ def test_many_points_are_read_from_sums_as_each_by_itself(monkeypatch: pytest.Mo
     each = profile.delta(points)
     monkeypatch.setattr("mechanisms.profiles.atomic_profile._LARGEST_TABLE", 1)
     np.testing.assert_allclose(profile.delta(points), each, rtol=4e-15, atol=0.0)
+
+
+def test_losses_that_are_no_multiples_below_two_to_the_64_stay_exact() -> None:
+    """Whole numbers of the machine would wrap around."""
+    losses = (Fraction(0), Fraction(1, 2**64), Fraction(1))
+    found = AtomicProfile(losses, (0.25, 0.25, 0.5), bound="none").convolved(
+        AtomicProfile(losses, (0.25, 0.25, 0.5), bound="none")
+    )
+    assert found is not None
+    assert found.losses == tuple(sorted({one + two for one in losses for two in losses}))

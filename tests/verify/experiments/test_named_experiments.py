@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +73,11 @@ def test_published_learners_are_marked_and_false_ones_have_their_twin(name):
 
 
 @pytest.mark.parametrize("name", experiments)
-def test_statements_are_of_lines_that_are_drawn(name):
-    """Each is judged on made-up runs by the names of the lines alone."""
+def test_statements_are_of_lines_that_are_drawn(name, snapshot):
+    """Each is judged on made-up runs by the names of the lines alone; all is as recorded, every number of a line, too.
+
+    A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code.
+    """
     rounds = np.unique(np.geomspace(1, 10_000, 60).round()).astype(np.int64)
     further = {"communication": {"reals": 9.0}, "best": [0, 1], "recommended": [[0, 1], [0, 2]]}
 
@@ -84,7 +88,16 @@ def test_statements_are_of_lines_that_are_drawn(name):
 
     lines = tiny_lines(name)
     drawn = {line.name: [(value, runs(value)) for value, _ in line.points] for line in lines}
-    assert all(statement.judge(drawn).words for statement in experiments[name].statements)
+    judged = [statement.judge(drawn) for statement in experiments[name].statements]
+    assert all(each.words for each in judged)
+    assert (
+        "\n".join(map(str, (*map(described, lines), *experiments[name].sizes.items(), *judged))) == snapshot
+    )
+
+
+def described(line):
+    """Return a line with its first and last point."""
+    return replace(line, points=line.points[:1] + line.points[1:][-1:])
 
 
 def test_paper_sizes_are_those_that_the_words_state_and_quick_ones_no_larger():

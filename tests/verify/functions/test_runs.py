@@ -49,3 +49,28 @@ def test_the_call_before_was_on_either_data_set(world, n, batches):
 
 def test_without_another_data_set_all_calls_are_on_one():
     assert (remembered(True, 100, 1, beside=False)[3:] == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda drawn: drawn,
+        lambda drawn: drawn.tolist(),
+        lambda drawn: (drawn[:, 0], drawn[:, 1]),
+        lambda drawn: (drawn[:, 0].tolist(), drawn[:, 1]),
+    ],
+    ids=["array", "list", "tuple", "lists in a tuple"],
+)
+def test_one_lane_has_its_output_in_whatever_form_lanes_are(form):
+    """A function of lanes that is asked for one at a time says what it would say of it alone."""
+    neighbours = AnyTwo(Interval(0, 1))
+
+    def of_lanes(data, rng, lanes):
+        return form(rng.random((lanes, 2)))
+
+    subject = FunctionSubject(
+        "f", of_lanes, neighbours, claim_form("central", "", "", neighbours), False, True
+    )
+    found = FunctionRuns(subject, together=False).outputs(np.array(0.5), 3, np.random.SeedSequence(1))
+    drawn = np.random.default_rng(np.random.SeedSequence(1)).random((3, 2))
+    np.testing.assert_array_equal(found.values, drawn)

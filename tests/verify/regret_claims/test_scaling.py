@@ -13,7 +13,7 @@ from algorithms.problems import ProblemError, SettingError
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from verify.commands.command_group import cli
-from verify.regret_claims.growth import measure_growth
+from verify.regret_claims.growth import GrowthReport, measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.scaling import fit_scaling
@@ -37,6 +37,8 @@ def test_exponents_of_a_central_learner(variable, values, epsilon, least, most):
     assert least <= low <= report.exponent <= high <= most
     assert all(report.learnt)
     assert report.means < report.bounds
+    slope = np.polyfit(np.log(values), np.log(report.bounds), 1)[0]
+    assert report.bound_exponent == pytest.approx(slope)
 
 
 def bound_exponent(name, grid, horizon):
@@ -199,3 +201,17 @@ def test_the_command_fits_an_own_learner_without_a_bound(tmp_path):
     data = json.loads(runner.invoke(cli, ["regret", f"{file}:Mine", *asked, "--json"]).stdout)
     assert data["bounds"] == ["inf"] * 3
     assert data["bound_exponent"] is None
+
+
+@pytest.mark.parametrize(("excess", "code"), [(-3.0, 0), (7.5, 1)])
+def test_the_command_says_how_sure_its_words_on_growth_are(monkeypatch, excess, code):
+    """On made-up runs: the confidence is what the error leaves, and the ratio is of the increments."""
+    report = GrowthReport("cucb-batch", 1.0, 64, 0, (128, 2048, 32768), (10.0, 30.0, 80.0), excess, 0.25)
+    monkeypatch.setattr("verify.commands.regret_command.measure_growth", lambda *_, **__: report)
+    told = CliRunner().invoke(cli, ["regret", "cucb-batch", "--test", "growth"])
+    assert told.exit_code == code
+    said = " ".join(told.stdout.split())
+    assert ("NOT SEEN" in said) == (code == 0)
+    assert "second increment, 50, is 2.5 times the first, 20:" in said
+    assert f"exceeds twice the first by at least {excess:g}" in said.replace("−", "-")
+    assert "(75% confidence" in said.replace(" %", "%")

@@ -165,7 +165,7 @@ def test_a_bound_of_the_runs_says_so_and_pays_for_its_limit():
     assert [each.bound for each in report.outcome] == sorted(each.bound for each in report.outcome)
     assert RegretReport.from_json(report.json()) == report
     short = regret("dp-linucb", epsilon=0.5, horizon=60, runs=4)
-    assert short.verdict == "vacuous"
+    assert (short.verdict, short.epsilon) == ("vacuous", 0.5)
     assert "longer runs may decide" in short.reasons[0].text
 
 

@@ -9,7 +9,9 @@ import pytest
 from accountant import Simulation
 from algorithms.catalogue import learner_builder
 from algorithms.problems import SemiBandit, TopK
+from algorithms.simulate import simulate
 from verify import verify
+from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.zoo import specimens
 
 LINES = {
@@ -106,3 +108,30 @@ def test_every_specimen_has_its_row():
     assert set(LINES) == {
         name for name, s in specimens.items() if name.startswith("bandit-") and not s.correct
     }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in specimens
+        if name.startswith(("bandit-", "plain-")) and name != "bandit-raw-phase"  # no simulation lets it read
+    ],
+)
+def test_a_bandit_plays_as_recorded(name, snapshot):
+    """A hundred rounds, or as many as it has.
+
+    A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code.
+    """
+    subject, rng = specimens[name].subject, np.random.default_rng(7)
+    if isinstance(subject, PlainBandit):
+        bandit, played = subject.make(rng), []
+        for _ in range(subject.rounds):
+            played.append(bandit.select_arm())
+            bandit.update(played[-1], float(rng.random() < (0.2, 0.8)[played[-1]]))
+        assert "".join(map(str, played)) == snapshot
+    else:
+        problem = SemiBandit(TopK(2, 1), np.array([0.2, 0.8]))
+        build = learner_builder(subject, problem, epsilon=1.0, horizon=100)
+        found = simulate(build, problem, horizon=100, runs=4, seed=7, checkpoints=12)
+        assert "\n".join(" ".join(f"{x:.6g}" for x in row) for row in found.regret) == snapshot

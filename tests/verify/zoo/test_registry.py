@@ -109,3 +109,19 @@ def test_a_refutable_claim_can_be_refuted(specimen):
     strict = oracles[specimen.name].limit(2_000_000, delta=specimen.delta, confidence=1 - 1e-4)
     assert (strict > specimen.epsilon) == specimen.refutable
     assert specimen.refutable or strict < math.inf
+
+
+def test_claims_and_first_draws_are_as_recorded(snapshot):
+    """A mistake in a constant of a specimen would make another one of it, right or wrong as before.
+
+    A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code.
+    """
+    lines = []
+    for name, each in specimens.items():
+        lines.append(
+            f"{name} {each.epsilon:.6g} {each.delta:.6g} {each.true_epsilon:.6g} {each.floating_point}"
+        )
+        if name in oracles:
+            drawn = each.subject(oracles[name].data.copy(), np.random.default_rng(7), 40)[[0, 1, 2, -1]]
+            lines += [" ".join(f"{number:.6g}" for number in row) for row in drawn.reshape(4, -1).tolist()]
+    assert "\n".join(lines) == snapshot
