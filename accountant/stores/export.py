@@ -35,7 +35,7 @@ from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
-_AT_ONCE = 5_000
+_AT_ONCE = 20_000
 """So many entries are written together."""
 
 
