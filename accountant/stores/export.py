@@ -27,7 +27,7 @@ from accountant.stores.names import Names, record_of_label
 from accountant.stores.opening import begin_store, find_database
 from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
 from accountant.stores.session import Session
-from accountant.stores.sql_store import SQLStore, paying_labels, write_event
+from accountant.stores.sql_store import SQLStore, write_events
 from accountant.stores.store_refusals import LedgerDamaged, damage_in
 from accountant.stores.store_verification import Verified, verification_result, verify_database
 from accountant.stores.transaction import rows_after
@@ -35,7 +35,7 @@ from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
-_AT_ONCE = 5_000
+_AT_ONCE = 20_000
 """So many entries are written together."""
 
 
@@ -82,9 +82,8 @@ def _stored(
     events, reserved = iter(ledger.events), dict[int, int]()
     with closing(begin_store(Database.from_location("sqlite://"), terms, at=ledger.begun)) as store:
         while some := list(itertools.islice(events, _AT_ONCE)):
-            with store.working(paying_labels(some)) as work:
-                for event in some:
-                    write_event(work, event, reserved)
+            with store.working(()) as work:
+                write_events(work, some, reserved)
         with store.working(()) as work:
             for assumption in assumptions:
                 work.assume(assumption)

@@ -666,7 +666,7 @@ class ReplayedEntries(State):
 
     @property
     def rule_changes(self) -> list[tuple[int, Ruled]]:
-        """The changes of rules, each with the position of its entry."""
+        """The changes of rules, each with its position."""
         return [(position, each) for position, each in self.later if isinstance(each, Ruled)]
 
     def named_rules(self, names: Mapping[int, RecordId]) -> tuple[Rule, ...]:

@@ -22,7 +22,7 @@ from accountant.stores.chain import row_digest
 from accountant.stores.database import Database
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.run_journal import RunJournal
-from accountant.stores.sql_store import SQLStore, labelled, paying_labels, write_event
+from accountant.stores.sql_store import SQLStore, labelled, write_events
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.transaction import last_save, rows_after, stored_bytes
 from accountant.stores.waiting_sums import Noted, Notes, Waiting
@@ -311,12 +311,11 @@ class RunStore:
             after = _Known(before.saves + 1, before.events + len(events), len(assumptions), reserved)
             self._pending = notes, after
             self._store.database.hold()  # again, if it was lost and nobody has taken it
-            with self._store.working(paying_labels(events)) as work:
+            with self._store.working(()) as work:
                 work.check()
                 if last_save(work.session) != (before.saves, self._name):
                     raise self._gone_on()
-                for event in events:
-                    write_event(work, event, reserved)
+                write_events(work, events, reserved)
                 for assumption in assumptions[before.assumptions :]:
                     work.assume(assumption)
                 saved = [after.saves, hashlib.sha256(state).hexdigest(), notes.rows]

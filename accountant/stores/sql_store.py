@@ -622,27 +622,24 @@ def put_rules_in(
         work.set_account(number, work.account(number)._replace(counted=row))
 
 
-def paying_labels(events: Iterable[LedgerEvent]) -> set[str]:
-    """Return the labels of the records that events of a ledger in memory charge."""
-    return {
-        encode_name(record)
-        for event in events
-        if isinstance(event, Charged)
-        for entry in event.entries
-        for record in entry.records
-    }
-
-
-def write_event(work: Transaction, event: LedgerEvent, reserved: dict[int, int]) -> None:
+def write_events(work: Transaction, events: Sequence[LedgerEvent], reserved: dict[int, int]) -> None:
     """Write down the events of a ledger in memory, in a transaction.
 
     Parameters
     ----------
-    work, event
-        Where, and what.
+    work, events
+        The transaction, and the events.
     reserved
         Positions of open reservations in the store, by their positions in the ledger; it is updated.
     """
+    charges = [event for event in events if isinstance(event, Charged)]
+    entries = chain.from_iterable(charged.entries for charged in charges)
+    work.load({work.label(record) for entry in entries for record in entry.records})
+    for event in events:
+        _write_event(work, event, reserved)
+
+
+def _write_event(work: Transaction, event: LedgerEvent, reserved: dict[int, int]) -> None:
     if isinstance(event, Ruled):
         put_rules_in(work, event.rules, event.by, event.reason, event.at)
     elif isinstance(event, Charged):
