@@ -52,6 +52,7 @@ def test_what_is_announced_mixes_transforms(added: bool) -> None:
         assert loss.log_mgf_real(np.array([s]))[0] == pytest.approx(value[0].real, abs=1e-12)
 
 
+@pytest.mark.slow_cells("300-0.02-25")
 @pytest.mark.parametrize(
     ("size", "rate", "least"), [(5, 0.3, 2), (40, 0.9, 1), (300, 0.02, 25), (300, 0.5, 0), (200, 1e-3, 201)]
 )
@@ -70,6 +71,7 @@ def test_tails_of_many_records_are_close_to_normal_ones(size: int) -> None:
     assert binomial_tail(size, 0.1, size // 10)[1] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_batches_that_are_always_full_have_a_loss() -> None:
     epsilon = compose([(TruncatedBatchProfile(1.0, 0.5, 10**6, 1), 1)]).epsilon(1e-8)
     assert 0.0 < epsilon.upper < 2.0

@@ -97,6 +97,7 @@ def raises_on_coins(data, gate):
     return gate.release(UNIT, data)
 
 
+@pytest.mark.slow_cells("interrupts_on_data", "raises_on_data")
 @pytest.mark.parametrize("function", [exits_on_data, interrupts_on_data, raises_on_data])
 def test_an_error_or_exit_on_some_data_is_an_output_that_differs(function):
     data = ReplaceOne(Interval(0, 1), 1)
@@ -105,6 +106,7 @@ def test_an_error_or_exit_on_some_data_is_an_output_that_differs(function):
     assert "fewer-calls" in {finding.kind for finding in result.findings}
 
 
+@pytest.mark.slow
 def test_an_error_that_does_not_depend_on_data_is_right():
     data = ReplaceOne(Interval(0, 1), 1)
     result = verify(claimed(data=data)(lambda data, gate: raises_on_coins(data[0], gate)), epsilon=1.0, **FEW)

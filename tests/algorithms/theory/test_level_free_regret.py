@@ -161,6 +161,7 @@ def test_theorem_4_by_hand(size, few):
     assert releases.gap_free(size, arms, few) == pytest.approx(found + fed.min(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_lesser_of_two_theorems_holds_on_paths():
     """Without gaps where they are small for so many rounds; with gaps in the end."""
     told = BOUNDS["cucb-batch"].elsewhere

@@ -367,6 +367,7 @@ def test_equal_losses_of_atoms_are_one() -> None:
     assert profile.probabilities == (0.7, 0.3)
 
 
+@pytest.mark.slow_cells("8")
 @pytest.mark.parametrize("count", [8, 37, 1000])
 def test_many_parts_cost_no_more_than_by_basic_composition(count: int) -> None:
     one = SubsampledProfile(restate(GaussianProfile(0.1), Neighbouring.ADD_OR_REMOVE), 0.01)
@@ -403,6 +404,7 @@ def test_directions_are_composed_apart() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_mixture_with_pairs_that_may_switch_is_a_bound() -> None:
     """Binomial noise of p = 0.2 and discrete Laplace noise on one value: no data attain the worse pair at each loss."""
     both = Composed((DiscreteLaplace(scale=1.0), Binomial(trials=4, shift=1, probability=0.2))).profile()

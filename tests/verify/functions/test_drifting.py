@@ -22,7 +22,7 @@ def checked(function, epsilon=1.0):
     return result, {finding.kind: finding.message for finding in result.findings}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "release",
     [

@@ -19,6 +19,7 @@ PEOPLE = Path(__file__).parents[1] / "subjects" / "people.py"
 FEW = {"effort": "quick", "samples": 5_000}
 
 
+@pytest.mark.slow_cells("EachRound-None-16-refuted-8.0-8.0")
 @pytest.mark.parametrize(
     ("learner", "unit", "horizon", "verdict", "upper", "lower"),
     [
@@ -55,6 +56,7 @@ def test_gaussian_noise_for_each_round_is_refuted_for_a_person() -> None:
     assert 2.0 < result.lower.epsilon < result.upper.epsilon
 
 
+@pytest.mark.slow
 def test_the_comment_is_no_part_of_what_is_protected() -> None:
     result = verify(f"{PEOPLE}:EachRound", epsilon=9.0, horizon=8, effort="quick", samples=2_048)
     assert result.claim.comment == "a customer, with all visits"
