@@ -98,10 +98,10 @@ SEARCHES = [
     "zoo/rappor --samples 10000",
     "zoo/float-laplace --floating-point --samples 20000",
     "zoo/laplace-half-noise --anytime",
-    "zoo/plain-bandit-stops",
-    "zoo/bandit-raw-first",
-    "mine.py:ucb --epsilon 1 --samples 20000",
-    "dp-linucb --epsilon 1 --delta 1e-3 --horizon 100",
+    "zoo/plain-bandit-stops --samples 10000",
+    "zoo/bandit-raw-first --samples 10000",
+    "mine.py:ucb --epsilon 1 --samples 4000",
+    "dp-linucb --epsilon 1 --delta 1e-3 --horizon 20",
 ]
 PLAYED = [
     "dp-bandit dp-bandit-gaussian dp-bandit-ldp dp-bandit-shuffle published/dp-se published/adap-klucb "
@@ -115,7 +115,7 @@ PLAYED = [
 ]
 COMMANDS = [
     *(f"verify {search} --effort quick -o page.md" for search in SEARCHES),
-    *(f"simulate {learners} --horizon 300 --runs 3 --json" for learners in PLAYED),
+    *(f"simulate {learners} --horizon 100 --runs 2 --json" for learners in PLAYED),
     "regret dp-linucb --horizon 300 --runs 8 --json",
     "audit plain.toml --budget 3",
     "calibrate releases.toml --epsilon 1",
@@ -266,9 +266,9 @@ def _thinned(data: Any) -> Any:
 
 REPORTED = [
     "verify zoo/geometric-linear --effort quick --samples 20000 --json",
-    "verify cascade-ucb-rr --epsilon 1 --effort quick --horizon 30 --json",
+    "verify cascade-ucb-rr --epsilon 1 --effort quick --horizon 10 --json",
     "verify mine.py:laplace --epsilon 0.5 --effort quick --samples 20000 --json",
-    "regret omm --horizon 2000 --runs 8 --json",
+    "regret omm --horizon 300 --runs 8 --json",
     "simulate dp-bandit --horizon 300 --runs 3 --json",
     "audit plain.toml --budget 3 --json",
 ]
