@@ -13,6 +13,7 @@ import pytest
 
 from mechanisms import Interval
 from verify import AnyTwo, SubjectError, verify
+from verify.functions import elsewhere
 from verify.functions import probe as probing
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe import NoOutput, glance, probe
@@ -112,8 +113,9 @@ def test_what_cannot_be_tested_is_refused(function, words):
 
 @pytest.fixture
 def few_calls(monkeypatch):
-    """Of functions that have returned nothing so far: more calls than of others, 32 times fewer than a user waits for."""
+    """Fewer calls of functions that have returned nothing so far than a user waits for, and fewer other data sets."""
     monkeypatch.setattr(probing, "_LOOK", dataclasses.replace(probing._LOOK, seldom=512))
+    monkeypatch.setattr(elsewhere, "_TRIES", dataclasses.replace(elsewhere._TRIES, datasets=4))
 
 
 @pytest.mark.usefixtures("few_calls")
