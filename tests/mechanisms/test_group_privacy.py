@@ -378,6 +378,7 @@ def exact_laplace(rate: float, e: float, size: int, pair: SampledPair, epsilon: 
 LAPLACE_GROUPS = [(0.3, 1.0, 1), (0.01, 0.5, 2), (0.2, 2.0, 3), (0.9, 0.3, 5), (0.5, 6.0, 4), (1e-6, 1e-3, 2)]
 
 
+@pytest.mark.few(8)
 @pytest.mark.slow_cells("SampledPair.REPLACED-0.9-0.3-5")
 @pytest.mark.parametrize(("rate", "e", "size"), LAPLACE_GROUPS)
 @pytest.mark.parametrize("pair", [SampledPair.REMOVED, SampledPair.ADDED, SampledPair.REPLACED])

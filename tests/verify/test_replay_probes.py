@@ -133,7 +133,7 @@ def test_a_generator_from_the_gate_steers_a_correct_algorithm():
     assert kinds(correct) == kinds(own_but_seeded) == set()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.01, 0.03, 0.1, 0.5, 0.9, 0.99])
 def test_a_generator_of_its_own_is_named_and_never_called_a_leak(rate):
     """Without confirmation, a coin of rate 1/2 is called a leak in a quarter of the runs and more."""

@@ -196,6 +196,7 @@ def test_the_worst_record_pays_epsilon(epsilon):
     assert epsilon * (1 - 1e-15) <= accountant.worst()[1].epsilon <= epsilon
 
 
+@pytest.mark.slow
 def test_indices_do_not_depend_on_the_horizon_but_by_first_batches():
     """Of two horizons with a first batch of one outcome each, all that is played is the same."""
     problem, played = PROBLEMS["top-k"], []
