@@ -106,7 +106,6 @@ class FloorLog2(sp.Function):  # type: ignore[misc]
 _Function = Callable[[Values], float]
 
 
-
 class _ConditionPrinter(PythonCodePrinter):
     """Prints a condition that depends on another as it stands: SymPy's own simplifies it first, for seconds."""
 

@@ -197,6 +197,7 @@ def test_what_cannot_be_read_is_refused() -> None:
         search(Odd)
 
 
+@pytest.mark.full_search
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("make", "said_of_it", "runs", "share"),

@@ -89,7 +89,8 @@ ucb = PlainBandit(Ucb, arms=3, rounds=8)
         ["action,reward,propensity", *["0,1,0.5", "1,0,0.3", "0,0,0.5", "2,1,0.2", "1,1,0.3"] * 60]
     ),
 }
-# None whose pair is found by Hypothesis alone: its next version may generate other examples.
+# None whose pair is found by Hypothesis alone: its next version may generate other examples. They search as little as
+# all tests of the default suite do (`small_searches`): users see more.
 SEARCHES = [
     "zoo/svt6 --samples 10000",
     "zoo/noisy-hist-2 --samples 10000",
