@@ -106,7 +106,7 @@ class FloorLog2(sp.Function):  # type: ignore[misc]
 _Function = Callable[[Values], float]
 
 
-class _ConditionPrinter(PythonCodePrinter):
+class _ConditionPrinter(PythonCodePrinter):  # type: ignore[misc]  # SymPy has no types
     """Prints a condition that depends on another as it stands: SymPy's own simplifies it first, for seconds."""
 
     def _print_ITE(self, condition: sp.ITE) -> str:

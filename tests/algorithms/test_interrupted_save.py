@@ -173,7 +173,6 @@ def test_a_first_save_that_is_stopped_at_any_line_binds_nothing(tmp_path: Path, 
     assert line > 100
 
 
-@pytest.mark.slow
 def test_a_charge_that_was_half_taken_back_is_charged_or_not(tmp_path: Path) -> None:
     """The ledger and its history agree, wherever giving a charge back was stopped."""
     line, ended = 0, False

@@ -155,7 +155,6 @@ def test_the_same_curve_for_another_relation(profile: PrivacyProfile, to: Neighb
         assert mine.neighbouring is to
 
 
-@pytest.mark.slow
 def test_what_comes_of_held_parts_is_held() -> None:
     fixed = sampled(LaplaceProfile(1.0, 1.0), 0.1, R, Sampling.FIXED_SIZE)
     group = convert(joining(ZeroConcentratedProfile(0.1)), R)

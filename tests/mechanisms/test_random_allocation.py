@@ -147,7 +147,6 @@ def test_far_out_noise_alone_bounds_each_epoch(mu: float, delta: float) -> None:
     assert 0.0 < found.lower < found.upper < 0.7 * compose([(GaussianProfile(mu), 5)]).epsilon(delta).upper
 
 
-@pytest.mark.slow
 def test_infinite_losses_of_the_law_above_are_not_those_of_epochs() -> None:
     profile, delta = allocation(1.5, 10_000), 1e-286
     assert all(5 * side.infinite_mass > delta for side in profile.directions() if side.added)

@@ -71,7 +71,6 @@ def test_tails_of_many_records_are_close_to_normal_ones(size: int) -> None:
     assert binomial_tail(size, 0.1, size // 10)[1] == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.slow
 def test_batches_that_are_always_full_have_a_loss() -> None:
     epsilon = compose([(TruncatedBatchProfile(1.0, 0.5, 10**6, 1), 1)]).epsilon(1e-8)
     assert 0.0 < epsilon.upper < 2.0

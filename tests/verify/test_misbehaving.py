@@ -107,7 +107,6 @@ def test_remembered_outputs_are_no_leak():
     assert (result.verdict, result.witness) == ("unproven", None)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "verdict", "words"),
     [

@@ -66,7 +66,6 @@ def test_one_draw_for_all_coordinates_is_refuted():
     assert verify(f"{FUNCTIONS}:one_draw_for_all", epsilon=1.0, effort="quick").verdict == "refuted"
 
 
-@pytest.mark.slow
 def test_replay_finds_what_flows_around_the_gate():
     few = {**FEW, "samples": 2_000}
     clean = verify(f"{FUNCTIONS}:through_the_gate", epsilon=1.0, **few)

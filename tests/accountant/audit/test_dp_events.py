@@ -98,7 +98,6 @@ ALLOCATED = {
 """As the versions of dp-accounting that have it write it."""
 
 
-@pytest.mark.slow
 def test_random_allocation(monkeypatch):
     """Five epochs of 100 steps cost less than 500 steps on Poisson samples; written where the event is known."""
     found = epsilon({"class_name": "SelfComposedDpEvent", "event": ALLOCATED, "count": 5}, A)

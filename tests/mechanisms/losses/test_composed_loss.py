@@ -514,7 +514,7 @@ def test_a_direction_that_loses_little_is_soon_composed() -> None:
 
 
 @pytest.mark.slow_cells("add or remove one-Sampling.POISSON-1e-300")
-@pytest.mark.slow
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sigma", [1e-300, 4e-19, 1e-9, 1e-3])
 @pytest.mark.parametrize(
     ("relation", "sampling"),

@@ -404,7 +404,6 @@ def test_directions_are_composed_apart() -> None:
     )
 
 
-@pytest.mark.slow
 def test_a_mixture_with_pairs_that_may_switch_is_a_bound() -> None:
     """Binomial noise of p = 0.2 and discrete Laplace noise on one value: no data attain the worse pair at each loss."""
     both = Composed((DiscreteLaplace(scale=1.0), Binomial(trials=4, shift=1, probability=0.2))).profile()

@@ -105,7 +105,7 @@ def test_lengths_may_be_wrong_too():
         verify(guess(of_four), epsilon=1.0, **FEW)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [0, 1])
 def test_one_of_two_neighbours_that_raises_is_no_evidence(number):
     def raises_on_one(value, rng):

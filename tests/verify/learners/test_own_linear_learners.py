@@ -97,7 +97,6 @@ def test_the_event_of_a_pure_claim_is_a_likelihood_ratio(name: str, lower: float
     assert "identifies D" not in printed
 
 
-@pytest.mark.slow
 def test_what_is_declassified_and_shown_to_nobody_does_not_refute() -> None:
     """It was refuted, with an infinite loss: plays of pairs took the value for shown."""
     result = verify(f"{SUBJECTS}:Unread", epsilon=1.0, delta=0.0, effort="quick", samples=5_000, horizon=120)

@@ -56,7 +56,6 @@ def test_gaussian_noise_for_each_round_is_refuted_for_a_person() -> None:
     assert 2.0 < result.lower.epsilon < result.upper.epsilon
 
 
-@pytest.mark.slow
 def test_the_comment_is_no_part_of_what_is_protected() -> None:
     result = verify(f"{PEOPLE}:EachRound", epsilon=9.0, horizon=8, effort="quick", samples=2_048)
     assert result.claim.comment == "a customer, with all visits"

@@ -108,7 +108,6 @@ class Remembers(DPLinUCB):
         return Policy(policy.estimate, policy.covariance, policy.width)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("small_searches")
 def test_a_policy_that_remembers_whom_it_was_shown_is_found():
     """It was certified: replays compared the policies' numbers, not what was chosen for users who stayed the same."""

@@ -92,7 +92,6 @@ def test_a_proof_that_fails_is_a_violation_whatever_regret_is():
     assert report.outcome[-1].verdict != "violated"
 
 
-@pytest.mark.slow
 def test_a_printed_theorem_beyond_its_regime():
     """Theorem 4 of Chen et al. claims every epsilon; at 100 its radius is too small for its sampling error."""
     problem = SemiBandit(TopK(2, 1), [0.3, 0.5])
