@@ -21,7 +21,7 @@ def blocks(language, text):
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-VERIFIES = ("verify", "regret", "learners")
+VERIFIES = ("verify", "regret", "learners", "simulate")
 """Pages whose blocks verify or play long: like all that is slow here, run by .ci/run."""
 
 PYTHON = [
@@ -73,7 +73,15 @@ def test_commands_of_many_machines_run(tmp_path, monkeypatch, capsys):
     assert len(shown) == 2
 
 
-DEAR = ("dpwitness verify ", "dpwitness check ", ".png ", "--proof", "simulate cucb cucb-ldp2")
+DEAR = (
+    "dpwitness verify ",
+    "dpwitness check ",
+    ".png",
+    "--proof",
+    "dpwitness simulate ",
+    "reproduce matroid/table2_0",
+    "-o report.html",
+)
 """What takes more than a third of a second; .ci/run runs it."""
 FEWER = {"--horizon 20000": "--horizon 1000", "--runs 50": "--runs 4"}
 """Sizes that change what is drawn, and not whether it works."""

@@ -235,6 +235,7 @@ class SpikedCurve(GaussianProfile):
         return np.where(np.abs(epsilon - 0.7) < 1e-3, 1.0, super()._curve(epsilon))
 
 
+@pytest.mark.slow_cells("step1")
 @pytest.mark.parametrize("step", [Fraction(1, 10), Fraction(1, 3000)])
 def test_a_curve_that_is_not_convex_is_rounded_to_chords_below_it(step: Fraction) -> None:
     """The true curve is convex, hence below every chord, and no more is known of it than the Gaussian one."""

@@ -210,7 +210,7 @@ def test_without_confidence_levels_only_first_batches_are_of_a_horizon(name: str
 # --- phases, lanes, restarts, tickets ----------------------------------------------------------------
 
 
-@pytest.mark.slow_cells("dp-bandit-gaussian")
+@pytest.mark.slow_cells("dp-bandit-gaussian", "cascade-ucb-batch-shuffle", "cucb-batch-gaussian")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", PHASED)
 def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epochs: None) -> None:
@@ -248,7 +248,7 @@ def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epoc
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow_cells("cascade-ucb-batch-shuffle", "dp-bandit-gaussian")
+@pytest.mark.slow_cells("cascade-ucb-batch-shuffle", "dp-bandit-gaussian", "cucb-batch-gaussian")
 @pytest.mark.parametrize("name", PHASED)
 def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
     gate = Simulation(5, 64)
@@ -273,7 +273,7 @@ def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
         np.testing.assert_array_equal(shown(learner)[own], shown(twin)[own])
 
 
-@pytest.mark.slow_cells("cucb-batch")
+@pytest.mark.slow_cells("cucb-batch", "dp-bandit-gaussian")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", PHASED)
 def test_lanes_do_not_depend_on_each_other(name: str) -> None:
@@ -282,7 +282,7 @@ def test_lanes_do_not_depend_on_each_other(name: str) -> None:
     np.testing.assert_array_equal(few.regret, many.regret[:, :64])
 
 
-@pytest.mark.slow_cells("dp-bandit-shuffle")
+@pytest.mark.slow_cells("dp-bandit-shuffle", "cascade-ucb-rr")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_was_saved_at_an_epoch_s_end_is_the_run_that_never_stopped(

@@ -66,6 +66,7 @@ def spend(name, problem, epsilon, rounds=None, budget=None):
     return accountant
 
 
+@pytest.mark.slow_cells("cascade-ucb-batch-7-17.3")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", SIZES)
@@ -79,6 +80,7 @@ def test_the_worst_record_pays_epsilon(name, size, epsilon):
         assert worst.epsilon == Fraction(epsilon)  # K / epsilon is a float
 
 
+@pytest.mark.slow_cells("cucb-batch-gaussian-3-1.0")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", SIZES)
@@ -89,6 +91,7 @@ def test_the_worst_record_pays_epsilon_at_delta(name, size, epsilon):
     assert epsilon * (1 - 2e-9) <= worst.epsilon <= Fraction(epsilon)
 
 
+@pytest.mark.slow_cells("cascade-ucb-batch-shuffle-7-17.3")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 17.3])
 @pytest.mark.parametrize("size", SIZES)
@@ -113,6 +116,7 @@ def test_one_release_of_all_coordinates_needs_no_filter(name):
     assert 1.5 * (1 - 1e-9) <= worst.epsilon <= 1.5
 
 
+@pytest.mark.slow_cells("cascade-ucb-batch-shuffle")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", PURE + APPROXIMATE + SHUFFLED)
 def test_a_run_fits_in_a_budget_of_epsilon_and_in_no_smaller_one(name):
@@ -208,6 +212,7 @@ def test_the_loss_of_one_value_has_the_profile_of_its_mechanism(name, epsilon):
         assert abs(excess.mean() - mechanism(epsilon).profile().delta(x)) < error
 
 
+@pytest.mark.slow_cells("cucb-batch-gaussian-2.0-1", "cascade-ucb-batch-gaussian-2.0-3")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])

@@ -56,7 +56,7 @@ def chance_index(tau, n, ones):
     return optimize.brentq(over, ones / n, 1 - 1e-15, xtol=1e-13)
 
 
-@pytest.mark.slow_cells("top-k")
+@pytest.mark.slow_cells("top-k", "coverage")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_bits_are_read_as_the_pseudocode_says(name, recorded_run):
@@ -122,7 +122,7 @@ def test_it_plays_as_the_pseudocode(name, recorded_run):
         np.testing.assert_array_equal(run.learner.estimates.count[lane], n)
 
 
-@pytest.mark.slow_cells("1.0")
+@pytest.mark.slow_cells("1.0", "0.2")
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 9.0])
 def test_a_bit_of_any_value_in_0_1_is_unbiased(epsilon):
     """Within 5 s.e. of X for 5 values: false alarm 3e-6; and the flip rate is randomized response's."""

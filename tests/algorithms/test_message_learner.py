@@ -43,6 +43,7 @@ def state(learner: MessageLearner[Any]) -> list[npt.NDArray[Any]]:
     return [np.asarray(getattr(found, each.name)) for each in dataclasses.fields(found)]
 
 
+@pytest.mark.slow_cells("bit")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_what_is_learned_from_messages_is_what_is_learned_from_feedback(name: str) -> None:
     """The same noise, drawn on the device or by the learner's gate: equal messages, states and charges."""

@@ -36,7 +36,7 @@ def test_every_learner_in_batches_holds_its_actions():
     assert sorted(CASES) == PHASED
 
 
-@pytest.mark.slow_cells("dp-bandit", "cascade-ucb-batch-shuffle")
+@pytest.mark.slow_cells("dp-bandit", "cascade-ucb-batch-shuffle", "cucb-kl")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_phases_have_the_law_of_single_rounds(name):
@@ -149,7 +149,9 @@ def test_lanes_do_not_depend_on_each_other(name):
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow_cells("cascade-ucb-batch-shuffle", "dp-best-arm", "dp-bandit-gaussian", "dp-bandit")
+@pytest.mark.slow_cells(
+    "cascade-ucb-batch-shuffle", "dp-best-arm", "dp-bandit-gaussian", "dp-bandit", "cucb-kl"
+)
 @pytest.mark.parametrize("name", CASES)
 def test_a_billion_rounds_are_played_in_phases(name):
     """Round by round they would take days."""

@@ -40,6 +40,7 @@ def test_a_run_depends_on_the_seed_and_its_own_number_only(name):
     assert changed or not many.regret.any() or name in NEVER_LEARN
 
 
+@pytest.mark.slow_cells("cascade-ucb-rr")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2", "published/dpts-mat", "cascade-ucb-rr"])
 def test_workers_change_nothing(name):

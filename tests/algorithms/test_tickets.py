@@ -386,7 +386,7 @@ def interleave(examples: int, steps: int) -> None:
 
 def test_interleavings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # what a power cut leaves is tested elsewhere
-    interleave(3, 25)
+    interleave(3, 12)
 
 
 @pytest.mark.slow

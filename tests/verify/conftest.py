@@ -51,6 +51,13 @@ def small_searches(monkeypatch):
     monkeypatch.setattr(paired_runs, "_FEWEST_LANE_ROUNDS", 100_000)
 
 
+@pytest.fixture(autouse=True)
+def _searches(request):
+    """Search little in the default suite, unless a test says that it is about the search; as users do at night."""
+    if not any(map(request.node.get_closest_marker, ("slow", "full_search"))):
+        request.getfixturevalue("small_searches")
+
+
 @pytest.fixture
 def faults_as_library(monkeypatch):
     """Take the faults' code for the library's, so that a mutant is caught by what it does, not by whose code it is."""

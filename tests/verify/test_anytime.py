@@ -43,6 +43,7 @@ def kinds(result):
     return {finding.kind for finding in result.findings}
 
 
+@pytest.mark.slow
 def test_functions_and_mechanisms_stop_early():
     result = verify(half_the_noise, epsilon=1.0, anytime=True, effort="quick")
     assert result.verdict == "refuted"
@@ -81,6 +82,7 @@ def test_learners_and_bandits_are_bet_on(name, verdict, most):
         assert result.witness.trials <= bets["draws"]
 
 
+@pytest.mark.slow
 def test_where_nothing_is_sampled_the_report_says_that_there_are_no_bets(tmp_path):
     """All bounds are exact, of pairs that were played: it was silent, and the file was not there."""
     file = tmp_path / "wealth.json"

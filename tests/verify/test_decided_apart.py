@@ -41,6 +41,7 @@ def with_upper(epsilon: float) -> Any:
     return says
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("LAPLACE")
 @pytest.mark.parametrize("name", ["LAPLACE", "COMPOSED"])
 def test_a_mechanism_of_this_library_is_certified_by_the_process_that_was_asked(name: str) -> None:

@@ -214,6 +214,7 @@ def test_no_noise_is_refuted_by_an_event_without_error():
     assert (result.witness.probability, result.witness.probability_prime) == (1.0, 0.0)
 
 
+@pytest.mark.slow
 def test_neighbours_on_which_an_output_without_noise_changes_are_found():
     """No known pattern of neighbours has one at a margin of 5 and the other at 6."""
     result, findings = checked("mode_far_from_a_tie")

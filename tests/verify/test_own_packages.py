@@ -229,6 +229,7 @@ def run_verify(
     )
 
 
+@pytest.mark.slow
 def test_the_command_in_a_folder_with_such_packages(repository: Path) -> None:
     (repository / "verify.py").write_text("")
     ran = run_verify(repository, repository, "subject.py:count", "--samples", "2000")

@@ -97,6 +97,7 @@ def raises_on_coins(data, gate):
     return gate.release(UNIT, data)
 
 
+@pytest.mark.slow_cells("interrupts_on_data", "raises_on_data")
 @pytest.mark.parametrize("function", [exits_on_data, interrupts_on_data, raises_on_data])
 def test_an_error_or_exit_on_some_data_is_an_output_that_differs(function):
     data = ReplaceOne(Interval(0, 1), 1)
@@ -105,6 +106,7 @@ def test_an_error_or_exit_on_some_data_is_an_output_that_differs(function):
     assert "fewer-calls" in {finding.kind for finding in result.findings}
 
 
+@pytest.mark.slow
 def test_an_error_that_does_not_depend_on_data_is_right():
     data = ReplaceOne(Interval(0, 1), 1)
     result = verify(claimed(data=data)(lambda data, gate: raises_on_coins(data[0], gate)), epsilon=1.0, **FEW)
@@ -131,7 +133,7 @@ def test_a_generator_from_the_gate_steers_a_correct_algorithm():
     assert kinds(correct) == kinds(own_but_seeded) == set()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.01, 0.03, 0.1, 0.5, 0.9, 0.99])
 def test_a_generator_of_its_own_is_named_and_never_called_a_leak(rate):
     """Without confirmation, a coin of rate 1/2 is called a leak in a quarter of the runs and more."""

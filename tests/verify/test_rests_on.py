@@ -65,6 +65,7 @@ def test_a_wrapper_around_a_users_mechanism_is_unproven(mechanism: Any) -> None:
     assert "test_rests_on.py:" in shown["where"]
 
 
+@pytest.mark.slow
 def test_our_own_wrappers_are_certified() -> None:
     for mechanism in (
         Laplace(scale=1.0),
@@ -84,6 +85,7 @@ def test_a_measurement_of_opendp_is_an_assumption() -> None:
 
 
 # OpenDP draws from a source without a seed: enough draws that a claim of 0.4 of a true 1 is refuted every time.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "verdict"), [pytest.param(1.0, "unproven", marks=pytest.mark.slow), (0.2, "refuted")]
 )

@@ -109,6 +109,7 @@ _SHARES = np.array([0.0, 1e-7, 1e-4, 0.01, 0.3, 0.7, 0.99, 1.0 - 1e-4, 1.0 - 1e-
 DRAWN = {f"p = {p:g}, q = {q:g}": law(p, q) for p, q in _RNG.choice(_SHARES, (5, 2)).tolist()}
 
 
+@pytest.mark.slow_cells("noise that is added seldom", "randomized response that lies once in ten million")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", [*NAMED, *DRAWN])
 def test_what_is_counted_of_a_black_box_is_never_said_as_exact(name: str) -> None:
@@ -125,6 +126,7 @@ def test_what_is_counted_of_a_black_box_is_never_said_as_exact(name: str) -> Non
         assert not re.search("no noise|no privacy|without error|identifies D|100 % .* 100 %", each.text)
 
 
+@pytest.mark.slow
 def test_counts_of_one_side_alone_are_followed_by_the_bounds_of_the_report() -> None:
     result = verified(NAMED["randomized response that lies once in ten million"])
     shown = " ".join(map(str, sentences_of(verification_document(result))))
@@ -190,6 +192,7 @@ def test_a_verification_of_each_kind_holds_sentences_that_fit_their_evidence(nam
     check_words(example_documents.verifications()[name])
 
 
+@pytest.mark.slow_cells("audited", "certificate")
 @pytest.mark.parametrize(
     "kind",
     [
@@ -208,6 +211,7 @@ def test_a_report_of_each_kind_holds_sentences_that_fit_their_evidence(kind: str
     check_words(document)
 
 
+@pytest.mark.slow
 def test_a_certified_learner_without_a_difference_shows_no_event() -> None:
     document = verification_document(
         verify("dp-bandit", epsilon=0.05, effort="quick", samples=4_000, horizon=32)

@@ -132,6 +132,7 @@ def test_a_claim_below_the_truth_is_refuted_and_above_it_certified():
     assert looser.verdict == "certified"
 
 
+@pytest.mark.slow_cells("mechanism3-1.0-1e-05")
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "delta"),
@@ -210,6 +211,7 @@ def test_refusals_name_what_is_wrong(arguments, error, words):
         verify(**arguments)
 
 
+@pytest.mark.slow_cells("dp-pe-local-given3")
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("subject", "given"),

@@ -164,6 +164,7 @@ FAR = [
 ]
 
 
+@pytest.mark.slow_cells("mechanism0-2.0-2.0", "mechanism3-4.0-None")
 @pytest.mark.few(4)
 @pytest.mark.parametrize(("mechanism", "upper", "lower"), FAR)
 def test_behind_a_transformation_a_record_is_replaced_by_any_other(mechanism, upper, lower):

@@ -93,7 +93,7 @@ def test_every_mechanism_is_in_the_schema() -> None:
         validator().validate(content)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PLAIN)
 def test_values_and_keys_are_refused_by_both_or_by_none(name: str) -> None:
     beyond = {  # what depends on more than one value, or on whole numbers of another kind

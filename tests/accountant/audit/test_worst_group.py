@@ -66,6 +66,7 @@ def platform(groups: int, *, pure: bool = False, seed: int = 0) -> Releases:
     return Releases(some.kinds, tuple(named))
 
 
+@pytest.mark.slow_cells("question0-False")
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("question", "pure"),

@@ -231,6 +231,7 @@ def test_every_theorem_of_this_library_is_registered():
 # --- guarantees and odometers --------------------------------------------------------------------
 
 
+@pytest.mark.slow_cells("caps0")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("caps", [(12, 0, 0, 1), (4, 3, 1, 2), (0, 0, 2, 0), (0, 0, 0, 2), (20, 0, 0, 0)])
 def test_what_is_guaranteed_of_a_total_holds_for_every_run_within_it(caps):

@@ -162,6 +162,7 @@ def check_many_scales(composition: Any, count: int, **options: Any) -> Any:
     return accountant
 
 
+@pytest.mark.slow_cells("R\\xe9nyi filter")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda each: each.name)
 def test_700_scales_on_one_record(composition: Any, tmp_path: Path) -> None:

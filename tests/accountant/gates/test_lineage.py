@@ -61,7 +61,7 @@ def walk(value, path):
     return value
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(domain=st.sampled_from(DOMAINS), path=steps, mask_seed=st.integers(0, 7), through_sums=st.booleans())
 def test_no_two_records_are_further_apart_than_is_charged(domain, path, mask_seed, through_sums):
     results, movements = [], None

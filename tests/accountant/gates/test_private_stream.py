@@ -80,6 +80,7 @@ def movement(counter: Counter, steps: tuple[int, ...]) -> float:
     return float(np.linalg.norm(rows[:, 0] - rows[:, 1]))
 
 
+@pytest.mark.slow_cells("buffered-1.53890764494462-4.593225262493493-together1-spread1")
 @pytest.mark.parametrize(
     ("kind", "one", "several", "together", "spread"),
     [
@@ -143,6 +144,7 @@ def test_every_record_pays_once(kind: str, theorem: str) -> None:
     assert gate.spent("late").epsilon == 0
 
 
+@pytest.mark.slow_cells("composition0-banded", "composition1-buffered")
 @pytest.mark.parametrize("kind", ["banded", "buffered"])
 @pytest.mark.parametrize("composition", [GaussianComposition(), ZeroConcentratedComposition()])
 def test_four_entries_a_hundred_rounds_apart(kind: str, composition: Any) -> None:

@@ -149,6 +149,7 @@ def test_an_interruption_at_any_line_leaves_a_whole_log() -> None:
     assert line > 30
 
 
+@pytest.mark.slow_cells("one-R\\xe9nyi filter", "each its own-R\\xe9nyi filter")
 @pytest.mark.parametrize("theorem", [THEOREM, RenyiComposition()], ids=lambda each: each.name)
 @pytest.mark.parametrize("scales", ["one", "each its own"])
 def test_a_charge_of_any_scale_stays_small(theorem: Any, scales: str) -> None:

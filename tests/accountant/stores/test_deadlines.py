@@ -175,6 +175,7 @@ def test_deadlines_outlast_a_fold_and_stand_in_exports(tmp_path: Path, path: Pat
     assert len(verify_store(path).reserved) == 1
 
 
+@pytest.mark.slow
 def test_deadlines_in_postgresql_are_by_the_server_s_clock(url: str, now: list[int]) -> None:
     accountant = opened(url)
     reserved = reserve(accountant, seconds=0.3)

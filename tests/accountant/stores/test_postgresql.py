@@ -255,6 +255,7 @@ def check_shared(url: str, processes: int, per_process: int, charges: int, recor
     assert len(verify_store(url).reserved) == sum(paid.values())
 
 
+@pytest.mark.slow
 def test_two_processes_of_three_threads_overspend_nothing(url: str) -> None:
     check_shared(url, 2, 3, 30, 4)
 

@@ -80,6 +80,7 @@ class StopsAfter:
 WHOLE = run_blocks([work(10), work(3, seed=6)])
 
 
+@pytest.mark.slow_cells("99-Processes(workers=5)")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("executor", [Serial(), Processes(1), Processes(2), Processes(5)], ids=str)
 @pytest.mark.parametrize("together", [1, 4, 99])

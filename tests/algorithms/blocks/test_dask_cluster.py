@@ -46,6 +46,7 @@ def test_dask_and_processes_agree_bit_for_bit(scheduler: str) -> None:
         assert there.reward.tobytes() == here.reward.tobytes()
 
 
+@pytest.mark.slow
 def test_closures_and_modules_that_are_only_here_travel(scheduler: str, tmp_path: Path) -> None:
     file = tmp_path / "only_here.py"
     file.write_text("def triple(x):\n    return 3 * x\n")

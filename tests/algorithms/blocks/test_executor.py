@@ -19,6 +19,7 @@ from algorithms.blocks.processes import MOST_DEATHS
 EXECUTORS = [Serial(), Processes(1), Processes(2), Processes(3)]
 
 
+@pytest.mark.slow_cells("Processes(workers=3)")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("executor", EXECUTORS, ids=str)
 def test_results_come_in_the_order_of_the_tasks(executor: Executor) -> None:

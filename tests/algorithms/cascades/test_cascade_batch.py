@@ -186,7 +186,7 @@ def test_every_record_of_a_finished_phase_pays_epsilon_once_and_others_nothing()
     assert paid == [1] * (50 - open_rounds) + [0] * open_rounds
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("means", "size", "least"), [([0.05] * 16 + [0.2] * 4, 4, 2.5), ([0.8] * 5 + [0.95] * 3, 3, 1.3)]
 )

@@ -69,6 +69,7 @@ def literal(items, positions, epsilon, records, symbols, played):
     yield n, c, e
 
 
+@pytest.mark.slow_cells("6-3.0")
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 2.0), (3, 0.5), (3, 4.0), (6, 3.0)])
 def test_it_plays_as_the_pseudocode(positions, epsilon, recorded_run):
@@ -123,6 +124,7 @@ def test_the_index_is_the_formula(positions, epsilon):
     assert (index < 0).any()
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("3-4.0-True", "1-2.0-True")
 @pytest.mark.parametrize(("positions", "epsilon", "told"), [(1, 2.0, True), (3, 4.0, True), (4, 1.0, False)])
 def test_what_is_kept_is_what_would_be_computed_anew(positions, epsilon, told):
@@ -224,6 +226,7 @@ def test_no_confidence_bound_fails():
     assert (learner.estimates.index < 1e6).all(axis=1).mean() > 0.9  # and most bounds are finite by then
 
 
+@pytest.mark.slow
 def test_an_epoch_begins_with_its_own_levels():
     """All indices are computed from scratch: those of a learner that was told the epoch's horizon from the start."""
     problem, lanes = Cascade(4, 2, [0.2, 0.5, 0.1, 0.4]), 64

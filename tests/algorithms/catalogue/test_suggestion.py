@@ -23,6 +23,7 @@ def built(name):
     return {**problems, **linear_problems, **contextual_problems}[name].build()
 
 
+@pytest.mark.slow_cells("linear-none", "synthetic-movies-central", "synthetic-movies-none")
 @pytest.mark.few(20)
 @pytest.mark.parametrize("trust", ["central", "local", "none"])
 @pytest.mark.parametrize("name", NAMES)

@@ -54,6 +54,7 @@ def open_accountant(noise: np.random.Generator | None = None) -> Accountant:
     )
 
 
+@pytest.mark.slow_cells("cascade-ucb-kl", "dp-bandit")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(learners))
 def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(name: str, tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def without_places(ledger: dict[str, Any]) -> str:
     return json.dumps(ledger, sort_keys=True)
 
 
-@pytest.mark.slow_cells("published/dp-pe-shuffle")
+@pytest.mark.slow_cells("published/dp-pe-shuffle", "dpe")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(linear_learners))
 def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
@@ -634,6 +635,7 @@ def test_what_makes_no_run_is_refused_by_name(build: Any, accountant: Any, rule:
             DurableRun.load(tmp_path, build)
 
 
+@pytest.mark.slow_cells("False")
 @pytest.mark.parametrize("quietly", [False, True])
 def test_a_learner_may_draw_while_it_is_built(tmp_path: Path, quietly: bool) -> None:
     def build(gate: Any) -> Shuffled:

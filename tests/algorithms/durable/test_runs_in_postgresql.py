@@ -85,6 +85,7 @@ def test_a_run_goes_on_as_one_in_a_folder(url: str, tmp_path: Any) -> None:
         last.save(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_one_at_a_time_and_the_others_are_told_who(url: str) -> None:
     with begun(url):
         whose = rf"is held by this process, in another object \(process {os.getpid()} on .* since 20"

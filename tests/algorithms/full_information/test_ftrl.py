@@ -27,6 +27,7 @@ def gradients(kind: str, rng: np.random.Generator, *, steps: int = STEPS) -> np.
     return shortened
 
 
+@pytest.mark.slow_cells("20.0-walk", "0.2-gap")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["gap", "ties", "switch", "walk"])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0, 20.0])

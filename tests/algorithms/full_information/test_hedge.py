@@ -47,6 +47,7 @@ def bound(horizon: int, epsilon: float) -> float:
     return math.sqrt(horizon * math.log(EXPERTS) / 2) + _mean_of_largest(EXPERTS) * last_deviation(counter)
 
 
+@pytest.mark.slow_cells("20.0-walk", "0.2-gap")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["gap", "ties", "switch", "walk"])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0, 20.0])

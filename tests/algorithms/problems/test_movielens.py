@@ -49,6 +49,7 @@ def test_the_setting_is_the_papers(folder):
     np.testing.assert_allclose(movielens(folder, movies=2).means, [3 / 5, 4 / 5])  # of the ties, movie 1
 
 
+@pytest.mark.slow
 def test_learners_play_it_in_rounds_and_in_phases(folder):
     problem = movielens(folder, movies=4)
     for learner in (CUCBLDPBit, CUCBBatch):

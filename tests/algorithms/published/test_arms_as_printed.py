@@ -49,6 +49,7 @@ def klucb_index(t, played, mean, epsilon):
     return brentq(lambda q: kl(p, q) - level, p, end, xtol=1e-14)
 
 
+@pytest.mark.slow_cells("20.0")
 @pytest.mark.parametrize("epsilon", [0.5, 20.0])
 def test_adap_klucb(epsilon, recorded_run):
     run = recorded_run(lambda s, g: AdaPKLUCB(s, g, epsilon=epsilon), PROBLEM, ROUNDS, 4)

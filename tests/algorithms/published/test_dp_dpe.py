@@ -36,6 +36,7 @@ def printed_width(name: str, epsilon: float, delta: float) -> float:
     return (math.sqrt(2 * d / (u * h)) + 0.1 / math.sqrt(u) + sigma_n) * math.sqrt(2 * math.log(k * horizon))
 
 
+@pytest.mark.slow_cells("DPDPEShuffle-shuffle")
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("make", "name"),
@@ -101,6 +102,7 @@ def test_the_shuffled_claim_holds_with_huge_slack() -> None:
     assert float(accountant.worst()[1].epsilon) < 10.0 / 150  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_certified_regret_is_never_more_than_the_printed_one() -> None:
     """The same problem and the same nominal parameters, 2 runs each."""
     for name in ("central", "shuffle", "local"):

@@ -67,7 +67,9 @@ def literal_index(b, x, n, j, y, gaussian):
     return brentq(lambda u: rate(u) - x, low, 1.0, xtol=1e-13) if rate(low) <= x else 0.0
 
 
-@pytest.mark.slow_cells("CUCBBatch-top-k", "CUCBBatchGaussian-coverage")
+@pytest.mark.slow_cells(
+    "CUCBBatch-top-k", "CUCBBatchGaussian-coverage", "CUCBBatch-paths of different length"
+)
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -167,6 +169,7 @@ def test_a_horizon_is_refused_before_arms_are_counted(horizon):
         CUCBBatch(PATHS, Simulation(1, 64), epsilon=1.0, horizon=horizon)
 
 
+@pytest.mark.slow_cells("10.0-2")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("record", [1, 2])
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
@@ -193,6 +196,7 @@ def test_the_worst_record_pays_epsilon(epsilon):
     assert epsilon * (1 - 1e-15) <= accountant.worst()[1].epsilon <= epsilon
 
 
+@pytest.mark.slow
 def test_indices_do_not_depend_on_the_horizon_but_by_first_batches():
     """Of two horizons with a first batch of one outcome each, all that is played is the same."""
     problem, played = PROBLEMS["top-k"], []
@@ -205,7 +209,7 @@ def test_indices_do_not_depend_on_the_horizon_but_by_first_batches():
     np.testing.assert_array_equal(played[0], played[2])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "epsilon", "most"),
     [

@@ -38,6 +38,7 @@ class Kept(Simulation):
         return released
 
 
+@pytest.mark.slow_cells("Laplace")
 @pytest.mark.parametrize("more", [{}, {"delta": DELTA}], ids=["Laplace", "Gaussian"])
 def test_it_is_the_learner_of_sets_of_one_arm(more):
     """Of the same releases the same play: the pseudocode is replayed there."""

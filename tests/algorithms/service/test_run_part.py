@@ -495,6 +495,7 @@ def test_a_round_beyond_the_horizon_of_a_tree_is_refused_and_its_ticket_stays_op
     assert served.spent("cid") == 0.0
 
 
+@pytest.mark.slow_cells("changed")
 @pytest.mark.parametrize("cause", ["gone", "changed"])
 def test_a_run_that_does_not_load_again_keeps_no_other_part_from_answering(
     served: Served, monkeypatch: pytest.MonkeyPatch, cause: str

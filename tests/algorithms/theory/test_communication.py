@@ -25,6 +25,7 @@ def test_no_more_is_sent_than_the_formula_says(name):
     assert sent.bits == 0
 
 
+@pytest.mark.slow_cells("0.2-0.001-dp-dpe-shuffle")
 @pytest.mark.parametrize(
     "name",
     [
@@ -45,6 +46,7 @@ def bits(protocol, clients):
     return clients * protocol.communication.bits
 
 
+@pytest.mark.slow_cells("0.2-0.001-dp-dpe-shuffle")
 @pytest.mark.parametrize("name", [name for name in BITS if "dpe" in name])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 1e-3), (2.0, 0.1)])
 def test_bits_of_the_largest_supports_are_within_the_formula(name, epsilon, delta):

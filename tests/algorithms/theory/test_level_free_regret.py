@@ -162,6 +162,7 @@ def test_theorem_4_by_hand(size, few):
     assert releases.gap_free(size, arms, few) == pytest.approx(found + fed.min(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_lesser_of_two_theorems_holds_on_paths():
     """Without gaps where they are small for so many rounds; with gaps in the end."""
     told = BOUNDS["cucb-batch"].elsewhere
@@ -266,7 +267,7 @@ def test_no_binomial_number_rejects_its_chance_more_often_than_is_said(gain):
     assert sharper > 100
 
 
-@settings(max_examples=50)
+@settings(max_examples=15)
 @given(st.integers(1, 40), st.integers(1, 5), st.randoms(use_true_random=False))
 def test_the_clock_is_never_staler_than_lemma_1_says(first, few, random):
     """Any arms may be played, as long as that changes with releases only; the least counted are fed."""

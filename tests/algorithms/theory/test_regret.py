@@ -195,6 +195,7 @@ def test_a_theorem_needs_an_oracle_whose_failures_do_not_last():
         assert ("never fails" in theorem.regime_on(instance)) is (name not in covered)
 
 
+@pytest.mark.slow
 def test_why_failures_must_not_last():
     """Regret of 256 runs is above the bound on the same arms and an oracle that never fails, by five errors."""
     problem, horizon = SemiBandit(FailingTopK(2, 1, 0.3), [0.1, 0.9]), 1_000_000

@@ -60,6 +60,7 @@ def test_samples_that_hardly_ever_have_the_record_lose_nothing(mu: float) -> Non
     assert compose([(SubsampledProfile(base, 1e-16), 10**6)]).epsilon(1e-9).upper == 0.0
 
 
+@pytest.mark.slow_cells("256-5e-324")
 @pytest.mark.parametrize("rate", [5e-324, 1e-15, 1e-6, 0.3, 1.0 - 1e-12])
 @pytest.mark.parametrize("size", [1, 3, 256])
 def test_logarithms_of_weights_are_right_to_their_last_digits(size: int, rate: float) -> None:

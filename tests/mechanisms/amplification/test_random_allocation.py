@@ -63,6 +63,7 @@ def allocation(mu: float, steps: int, relation: Neighbouring = A) -> RandomAlloc
     return RandomAllocationProfile(restate(GaussianProfile(mu), relation), steps)
 
 
+@pytest.mark.slow_cells("2-put_on_two-0.3")
 @pytest.mark.parametrize("m", [0.3, *(pytest.param(m, marks=pytest.mark.slow) for m in (1.0, 2.4))])
 @pytest.mark.parametrize(("steps", "truth"), [(1, put_on_one), (2, put_on_two)])
 def test_puts_lie_between_their_bounds(m: float, steps: int, truth) -> None:
@@ -73,6 +74,7 @@ def test_puts_lie_between_their_bounds(m: float, steps: int, truth) -> None:
         assert high[i] - low[i] <= 4e-3 * steps
 
 
+@pytest.mark.slow_cells("0.3-2", "1.0-2")
 @pytest.mark.parametrize(("m", "steps"), [(1.0, 1), (1.0, 2), (0.3, 2)])
 def test_smoothed_sums_are_above_by_no_more_than_they_say(m: float, steps: int) -> None:
     """A short period has few terms and is not smoothed, a long one is: both hold."""
@@ -89,6 +91,7 @@ def test_smoothed_sums_are_above_by_no_more_than_they_say(m: float, steps: int) 
             assert sums.off[i] <= 1e-11 * period
 
 
+@pytest.mark.slow_cells("1.0", "2.5")
 @pytest.mark.parametrize("m", [0.05, 0.4, 1.0, 2.5])
 def test_transforms_against_quadratures_and_their_heights(m: float) -> None:
     transform = _LognormalTransform(m)
@@ -118,6 +121,7 @@ def test_transforms_against_quadratures_and_their_heights(m: float) -> None:
             assert (np.log(np.abs(1.0 + transform.rise(beyond)[0])) <= most[i] + 1e-9).all()
 
 
+@pytest.mark.slow_cells("100-5-1e-06-1.43503-1.43507-0.0002", "2-1-0.001-2.49579189-2.4957919-0.002")
 @pytest.mark.parametrize(
     ("steps", "epochs", "delta", "low", "high", "width"),
     [
@@ -170,6 +174,7 @@ def test_adding_a_record_is_cheaper_and_meets_its_interval() -> None:
     assert once.width <= 3e-4
 
 
+@pytest.mark.slow_cells("0.000708-1e-07")
 @pytest.mark.parametrize(
     ("mu", "width"),
     [(0.000708, 1e-7), (0.4, 1e-4), (1.0, 3e-4), pytest.param(2.0, 5e-3, marks=pytest.mark.slow)],
@@ -202,6 +207,7 @@ def test_no_queries_that_follow_the_outputs_lose_more() -> None:
                 assert lost <= side.bounds(np.array(x))[1] + 1e-6
 
 
+@pytest.mark.slow_cells("0.1-1000")
 @pytest.mark.parametrize(
     ("mu", "steps"), [(0.1, 1000), (0.7, 30), pytest.param(2.0, 7, marks=pytest.mark.slow)]
 )
@@ -260,6 +266,7 @@ def test_parameters_outside_the_theorem_or_the_engine_are_refused(profile, steps
         RandomAllocationProfile(profile, steps)
 
 
+@pytest.mark.slow
 def test_in_two_of_five_steps() -> None:
     """The pair in five dimensions, drawn: P/Q is the mean of r_i r_j; below blocks of two and three steps."""
     m, steps = 0.8, 5

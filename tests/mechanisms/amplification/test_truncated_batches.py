@@ -52,6 +52,7 @@ def test_what_is_announced_mixes_transforms(added: bool) -> None:
         assert loss.log_mgf_real(np.array([s]))[0] == pytest.approx(value[0].real, abs=1e-12)
 
 
+@pytest.mark.slow_cells("300-0.02-25")
 @pytest.mark.parametrize(
     ("size", "rate", "least"), [(5, 0.3, 2), (40, 0.9, 1), (300, 0.02, 25), (300, 0.5, 0), (200, 1e-3, 201)]
 )

@@ -367,6 +367,7 @@ def test_equal_losses_of_atoms_are_one() -> None:
     assert profile.probabilities == (0.7, 0.3)
 
 
+@pytest.mark.slow_cells("8")
 @pytest.mark.parametrize("count", [8, 37, 1000])
 def test_many_parts_cost_no_more_than_by_basic_composition(count: int) -> None:
     one = SubsampledProfile(restate(GaussianProfile(0.1), Neighbouring.ADD_OR_REMOVE), 0.01)

@@ -64,6 +64,7 @@ CASES: dict[str, list[tuple[PrivacyProfile, int]]] = {
 }
 
 
+@pytest.mark.slow_cells("a curve")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_proved_in_no_time_contains_what_is_proved_later(name: str) -> None:
@@ -265,6 +266,7 @@ def _ticking(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 EVERY_KIND = [(relation, kind) for relation, makes in KINDS.items() for kind in makes]
 
 
+@pytest.mark.slow_cells("replace one replaced group on a sample")
 @pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("relation", "kind"), EVERY_KIND, ids=[f"{one.value} {kind}" for one, kind in EVERY_KIND]

@@ -58,6 +58,7 @@ CASES: dict[str, list[Mechanism]] = {
 }
 
 
+@pytest.mark.slow_cells("1e-06-1,000 Laplace")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("delta", [1e-6, 1e-12])

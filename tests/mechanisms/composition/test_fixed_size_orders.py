@@ -28,6 +28,7 @@ def test_ten_thousand_samples() -> None:
     assert 7.42 <= one_hot.lower <= 7.4331
 
 
+@pytest.mark.slow_cells("0.3-0.5")
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("rate", "mu"), [(0.3, 0.5), (0.01, 1.0), (0.1, 3.0)])
 def test_records_at_the_corners_of_a_triangle_by_quadrature(rate: float, mu: float) -> None:
@@ -78,6 +79,7 @@ def test_two_records_are_a_sampled_gaussian(rate: float, sigma: float, s: float)
         assert known <= _log_moment(rate, s, *corner) <= known + 1e-11
 
 
+@pytest.mark.slow_cells("3.0-0.4")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("rate", [0.01, 0.4])
 @pytest.mark.parametrize("sigma", [0.8, 3.0])

@@ -66,6 +66,7 @@ def test_a_thousand_responses_against_40_digits(where: float) -> None:
     assert found.upper - found.lower <= 1e-11 * found.upper
 
 
+@pytest.mark.slow_cells("DiscreteGaussianLoss(shift=1, sigma=0.6)")
 @pytest.mark.parametrize("loss", [DiscreteGaussianLoss(2, 1.5), DiscreteGaussianLoss(1, 0.6)], ids=str)
 def test_a_discrete_gaussian_beyond_its_period(
     loss: DiscreteGaussianLoss, monkeypatch: pytest.MonkeyPatch

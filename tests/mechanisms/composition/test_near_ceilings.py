@@ -544,6 +544,7 @@ def wrong_transforms(count: int, seed: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_transforms_are_as_close_as_they_say() -> None:
     assert wrong_transforms(300, 1) == []
 

@@ -290,7 +290,15 @@ def by_definition(part: Part, z: mp.mpc, added: bool) -> mp.mpc:
     return over(lambda x: gaussian(x, e), lambda x: gaussian(x, 0), points)
 
 
-@pytest.mark.slow_cells("replaced-False", "gaussian-False", "sampled-True", "sampled-False")
+@pytest.mark.slow_cells(
+    "replaced-False",
+    "gaussian-False",
+    "sampled-True",
+    "sampled-False",
+    "laplace-False",
+    "sampled laplace-True",
+    "sampled laplace-False",
+)
 @pytest.mark.parametrize(
     ("kind", "added"),
     [*((kind, False) for kind in (*EITHER_WAY, *SAMPLED, "replaced")), *((kind, True) for kind in SAMPLED)],
@@ -329,7 +337,7 @@ def test_the_references_sum_is_the_integral(delta: float) -> None:
             assert abs(found / float(truth(mp.mpf(epsilon))) - 1.0) <= min(error, 1e3 * digits)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 200, 25))
 def test_random_compositions(first: int) -> None:
     assert [found for seed in range(first, first + 25) if (found := outside(seed, np.float64))] == []

@@ -62,6 +62,7 @@ def test_delta_at_an_epsilon(releases: list[tuple[PrivacyProfile, int]]) -> None
             assert THEOREMS[name].epsilon(releases, row.upper).upper <= 6.0 * (1.0 + 1e-9)
 
 
+@pytest.mark.slow_cells("2.0-releases6", "2.0-releases4")
 @pytest.mark.few(8)
 @pytest.mark.parametrize("releases", MIXED)
 @pytest.mark.parametrize("epsilon", [2.0, 6.0])

@@ -14,6 +14,7 @@ from mechanisms.composition.enclosure import Bound
 from mechanisms.composition.worst_case import bounded_range_curve, delta_of_curve, epsilon_of_curve
 
 
+@pytest.mark.slow_cells("0.1-1000-1e-06-8.29-8.323")
 @pytest.mark.parametrize(
     ("size", "count", "delta", "low", "high"),
     [(1.0, 20, 1e-6, 12.0821, 12.0839), (0.5, 5, 1e-3, 1.5605, 1.5609), (0.1, 1000, 1e-6, 8.29, 8.323)],

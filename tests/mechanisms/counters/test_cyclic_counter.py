@@ -50,6 +50,7 @@ def test_part_zero_attains_what_the_worst_part_costs(
         assert played.lower <= found.upper
 
 
+@pytest.mark.slow_cells("0.0")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 def test_a_block_that_follows_its_own_rows_loses_no_more(epsilon: float) -> None:

@@ -296,7 +296,7 @@ def test_the_other_direction_is_the_reflected_transform() -> None:
         np.testing.assert_allclose(value, GaussianLoss(1 / 1.5**2).log_mgf_real(s), rtol=1e-9)
 
 
-@pytest.mark.slow_cells("3.0-1500", "0.01-1500")
+@pytest.mark.slow_cells("3.0-1500", "0.01-1500", "1e-09-1500")
 @pytest.mark.parametrize("count", [2, 3, 40, 1500])
 @pytest.mark.parametrize("spread", [1e-9, 1e-2, 3.0])
 def test_transforms_of_weights_are_within_their_bound(count: int, spread: float) -> None:

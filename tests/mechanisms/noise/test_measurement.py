@@ -126,12 +126,20 @@ def test_randomized_response_there_and_back() -> None:
     assert back.sensitivity == UNIT
 
 
+@pytest.mark.slow
+def test_curves_of_opendp_compose(dp: Any) -> None:
+    """It is asked for tens of thousands of values, in calls that cost more than they compute."""
+    curve = from_opendp(
+        dp.c.make_zCDP_to_approxDP(to_opendp(Gaussian(sigma=2.0, sensitivity=UNIT))), 1.0
+    ).profile()
+    assert composed_profile([(curve, 1), (curve, 1)]).delta(2.0) <= 2 * curve.delta(1.0)
+
+
 def test_other_measures(dp: Any) -> None:
     gaussian = to_opendp(Gaussian(sigma=2.0, sensitivity=UNIT))
     smoothed = dp.c.make_zCDP_to_approxDP(gaussian)
     curve = from_opendp(smoothed, 1.0).profile()
     assert curve.delta(1.0) == pytest.approx(ZeroConcentratedProfile(0.125).delta(1.0), rel=1e-5, abs=0.0)
-    assert composed_profile([(curve, 1), (curve, 1)]).delta(2.0) <= 2 * curve.delta(1.0)
     fixed = from_opendp(dp.c.make_fix_delta(smoothed, 1e-6), 1.0).profile()
     assert isinstance(fixed, ApproximateProfile)
     assert fixed.infinite_mass == 1e-6

@@ -103,7 +103,7 @@ def renyi_at_60_digits(epsilon: float, order: float) -> mp.mpf:
         return e - above + mp.log1p(smaller * mp.expm1(-s * e)) / s
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.floats(-14, 40), st.floats(-12, 18))
 def test_renyi_is_above_the_truth_at_every_size(log_epsilon: float, log_order: float) -> None:
     """At large orders and losses it was minus infinity: the ends' probabilities cancelled."""

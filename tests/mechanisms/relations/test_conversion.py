@@ -139,6 +139,7 @@ SAME = [
 ]
 
 
+@pytest.mark.slow_cells("profile2-zero out")
 @pytest.mark.parametrize(("profile", "to"), SAME)
 def test_the_same_curve_for_another_relation(profile: PrivacyProfile, to: Neighbouring) -> None:
     found = convert(profile, to)

@@ -382,6 +382,8 @@ def exact_laplace(rate: float, e: float, size: int, pair: SampledPair, epsilon: 
 LAPLACE_GROUPS = [(0.3, 1.0, 1), (0.01, 0.5, 2), (0.2, 2.0, 3), (0.9, 0.3, 5), (0.5, 6.0, 4), (1e-6, 1e-3, 2)]
 
 
+@pytest.mark.few(8)
+@pytest.mark.slow_cells("SampledPair.REPLACED-0.9-0.3-5")
 @pytest.mark.parametrize(("rate", "e", "size"), LAPLACE_GROUPS)
 @pytest.mark.parametrize("pair", [SampledPair.REMOVED, SampledPair.ADDED, SampledPair.REPLACED])
 def test_the_curve_of_a_group_under_laplace_noise(
@@ -471,6 +473,7 @@ def test_next_to_no_noise_on_a_sample_costs_a_group_that_one_of_it_takes_part(
     assert high == pytest.approx(taken, rel=1e-12)
 
 
+@pytest.mark.slow_cells("5")
 @pytest.mark.parametrize("size", [2, 5])
 def test_the_mass_near_the_largest_loss_of_a_bound_is_no_lower_end(size: int) -> None:
     """The hull of the bound, of which the composition is made, says less than the bound near its end."""

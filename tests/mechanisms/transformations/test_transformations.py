@@ -120,7 +120,7 @@ def distance(x: np.ndarray, y: np.ndarray, domain: Any) -> Fraction:
     return sum((abs(Fraction(a) - Fraction(b)) for a, b in pairs), Fraction(0))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(cases())
 def test_results_lie_in_the_domain_out_and_come_no_further_apart_than_the_stability_says(case: Any) -> None:
     transformation, domain, *pair = case

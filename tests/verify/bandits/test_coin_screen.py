@@ -29,6 +29,7 @@ def screen(bandit: PlainBandit) -> CoinScreen:
     return screen_rounds(bandit, PairedPlayer(bandit, claim, EFFORTS["default"], seeds[0]), seeds[1])
 
 
+@pytest.mark.slow_cells("stays")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("kind", [kind for kind in LEAKS if kind != "counts"])
 def test_the_leaking_round_is_proposed(kind: str) -> None:
@@ -39,12 +40,15 @@ def test_the_leaking_round_is_proposed(kind: str) -> None:
     assert best.rounds <= 25  # no more than it takes
 
 
+@pytest.mark.slow
 def test_play_counts_long_after_the_round_are_compared() -> None:
     found = screen(late_leak("counts", 4, 64, 40))
     assert found.pairs[0].record == 40
     assert found.pairs[0].rounds >= 60
 
 
+@pytest.mark.slow_cells("honest own generator")
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HONEST)
 def test_an_honest_one_promises_no_more_than_its_epsilon(kind: str) -> None:
     assert all(pair.predicted < 1.3 for pair in screen(late_leak(kind, 2, 32, 20)).pairs)

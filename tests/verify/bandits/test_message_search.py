@@ -122,7 +122,7 @@ def test_bounds_are_those_of_the_best_half_line_or_value() -> None:
     assert (with_delta[:2] < found[:2] - 0.1).all()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [RunningSum, RawOnce])
 def test_the_round_that_tells_stands_out(make: type) -> None:
     scan, views = search(make)
@@ -197,6 +197,7 @@ def test_what_cannot_be_read_is_refused() -> None:
         search(Odd)
 
 
+@pytest.mark.full_search
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("make", "said_of_it", "runs", "share"),

@@ -129,7 +129,7 @@ def hold_to_its_table(run, tables):
     return True
 
 
-@pytest.mark.slow_cells("0", "3")
+@pytest.mark.slow_cells("0", "3", "1")
 @pytest.mark.parametrize("seed", range(4))
 def test_files_of_fast_releases(run, seed):
     assert hold_to_its_table(run, random_file(seed, FAST))

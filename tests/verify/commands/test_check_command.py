@@ -199,6 +199,7 @@ def test_an_event_is_drawn_again_on_the_data_of_its_file(drawn: Path) -> None:
     assert "no neighbours: other holds 7.0" in str(run("check", drawn).exception)
 
 
+@pytest.mark.slow
 def test_evidence_is_of_the_subject_that_its_command_names(refuted: Path) -> None:
     (refuted.parent / "other.py").write_text(NOISE.format(0.5))
     data = json.loads(refuted.read_text())

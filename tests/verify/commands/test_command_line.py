@@ -319,6 +319,7 @@ def test_a_function_without_a_declaration_gets_its_neighbours_from_the_command_l
     assert "any two points" in json.loads(out)["claim"]["neighbours"]
 
 
+@pytest.mark.slow
 def test_a_specimen_of_the_zoo_has_its_own_claim(run):
     code, out, _ = run(
         "verify", "zoo/laplace-half-noise", "--effort", "quick", "--samples", "100000", "--json"

@@ -144,6 +144,7 @@ def test_rates_are_refused_by_the_range_that_the_help_shows(capsys: pytest.Captu
         assert f"is not in the range {words}" in capsys.readouterr().err
 
 
+@pytest.mark.slow_cells("calibrate---epsilon 1e100")
 @pytest.mark.parametrize(
     ("path", "arguments"),
     [

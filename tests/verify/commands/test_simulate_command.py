@@ -114,6 +114,7 @@ def test_a_delta_that_no_learner_takes_is_refused(run, given):
     assert "--delta 0.5: must not be given: none of cucb-batch, cucb takes it" in err
 
 
+@pytest.mark.slow_cells("learners1-mine.py:ucb plays top-k and cucb top-k of another size")
 @pytest.mark.parametrize(
     ("learners", "said"),
     [
@@ -130,6 +131,7 @@ def test_learners_of_different_problems_are_not_compared(run, mine, monkeypatch,
     assert run(*learners, *sizes, "--problem", "arms", "--set", "arms=3")[0] == 0
 
 
+@pytest.mark.slow_cells("problem")
 @pytest.mark.parametrize("name", ["problem", "made"])
 def test_a_problem_of_the_users(run, mine, name):
     sizes = ("--horizon", "40", "--runs", "2", "--json")

@@ -145,6 +145,7 @@ def released_changing(data, gate):
     return gate.release(Laplace(scale=1.0), data)
 
 
+@pytest.mark.slow_cells("mechanism")
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("honest", "changing", "options"),

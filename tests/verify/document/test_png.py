@@ -30,7 +30,7 @@ def verified() -> Verification:
     return verify(Laplace(scale=1.0), epsilon=1.0, effort="quick", samples=20_000)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("known", "bounds"), [(True, (0.73, 0.27)), (False, (0.2, 0.3))])
 def test_a_band_is_drawn(
     verified: Verification, tmp_path: Path, known: bool, bounds: tuple[float, float]

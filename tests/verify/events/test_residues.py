@@ -55,7 +55,7 @@ def leaking(modulus, of_digits=False):
     return leak
 
 
-@pytest.mark.slow_cells("10-True")
+@pytest.mark.slow_cells("10-True", "7-False", "2-False")
 @pytest.mark.parametrize(("modulus", "of_digits"), [(2, False), (7, False), (97, False), (10, True)])
 def test_the_remainder_that_the_data_choose_gives_them_away(modulus, of_digits):
     result = verify(

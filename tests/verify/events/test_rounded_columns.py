@@ -156,6 +156,7 @@ def test_an_event_beside_a_large_number_is_said_without_it():
         np.testing.assert_array_equal(rebuilt.holds(sample), event.holds(sample))
 
 
+@pytest.mark.slow_cells("100000000000.0-refuted")
 @pytest.mark.parametrize(("large", "verdict"), [(1e14, "unproven"), (1e11, "refuted")])
 def test_what_rounding_may_add_refutes_nothing(large, verdict):
     """The loss is 2 either way; beside 1e14 a unit in the last place is a 32nd of the noise's scale."""

@@ -78,7 +78,7 @@ def with_gate(data, gate):
     return gate.release(Laplace(scale=1.0), data)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "faults", "seen"),
     [

@@ -86,6 +86,7 @@ def verified(subject, limit, **more):
     return verify(subject, epsilon=1.0, neighbours=Interval(0, 1), time_limit=limit, **more)
 
 
+@pytest.mark.slow_cells("True-0.1-60.0-None-1.0", "False-0.25-60.0-refuted-2.0")
 @pytest.mark.parametrize(
     ("noise", "seconds", "limit", "verdict", "least"),
     [
@@ -108,6 +109,7 @@ def test_calls_of_any_cost_get_a_bound_in_time(monkeypatch, noise, seconds, limi
     assert ("a refutation needs about" in said) == (result.verdict == "unproven")
 
 
+@pytest.mark.slow_cells("16")
 @pytest.mark.parametrize("seed", [9, 16, 20, 30, 36])
 def test_a_few_draws_of_a_correct_function_that_won_foretell_no_refutation(monkeypatch, seed):
     """Of seeds 0 to 39 these said so; of 200 runs at several limits 24 did."""

@@ -22,7 +22,7 @@ def checked(function, epsilon=1.0):
     return result, {finding.kind: finding.message for finding in result.findings}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "release",
     [
@@ -86,7 +86,7 @@ def test_steps_that_tell_the_data_are_refuted(step):
     assert "the step from the one before to output 1" in result.witness.event
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step",
     [

@@ -179,12 +179,12 @@ class OfLargeRewards:
 
 
 def test_rewards_that_a_bandit_was_not_made_for_are_a_wrong_guess():
-    guessed = verify(PlainBandit(OfLargeRewards, arms=2, rounds=4), epsilon=1.0, effort="quick")
+    guessed = verify(PlainBandit(OfLargeRewards, arms=2, rounds=4), epsilon=1.0, **FEW)
     assert guessed.verdict == "unproven"
     (found,) = guessed.findings
     assert not found.failing
     assert "0, 1, are a guess: state them with PlainBandit(rewards=...)" in found.message
     stated = PlainBandit(OfLargeRewards, arms=2, rounds=4, rewards=(0.0, 1.0))
-    found = verify(stated, epsilon=1.0, effort="quick").findings[0]
+    found = verify(stated, epsilon=1.0, **FEW).findings[0]
     assert found.failing
     assert "guess" not in found.message

@@ -108,6 +108,7 @@ def same_array_in_an_object(data, rng):
     return Held(same_array(data, rng))
 
 
+@pytest.mark.slow_cells("same_list_in_new_parts")
 @pytest.mark.parametrize("function", [same_array, same_list, same_list_in_new_parts, same_array_in_an_object])
 def test_what_every_call_returns_in_the_same_object_is_read_as_it_was_returned(function):
     """Else each draw is the last one, and a leak goes unseen."""

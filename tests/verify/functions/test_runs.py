@@ -38,6 +38,7 @@ def remembered(world, n, batches, beside=True):
     return np.concatenate([sample.values for sample in samples])
 
 
+@pytest.mark.slow_cells("1-1000-True", "1-1000-False")
 @pytest.mark.parametrize("world", [False, True])
 @pytest.mark.parametrize(("n", "batches"), [(4_000, 1), (1, 1_000)])
 def test_the_call_before_was_on_either_data_set(world, n, batches):

@@ -85,6 +85,7 @@ def rare_label(data, rng):
     return int(rng.random() < (0.9 if data in (12, 617) else 0.5))
 
 
+@pytest.mark.slow_cells("rare_number")
 @pytest.mark.parametrize("subject", [rare_number, rare_label])
 def test_a_leak_on_one_datum_of_a_thousand_is_found(subject):
     assert verify(subject, epsilon=1.0, effort="quick", seed=3).verdict == "refuted"

@@ -43,6 +43,7 @@ def test_what_the_ledger_proves_is_certified(name: str) -> None:
     assert verified(name, 1.0).verdict == expected
 
 
+@pytest.mark.slow
 def test_a_coin_that_is_seen_hides_nothing() -> None:
     result = verified("Public", 0.7)
     assert result.verdict == "refuted"
@@ -54,6 +55,7 @@ def test_a_class_says_for_itself_that_its_draws_are_seen() -> None:
     assert verified("SaidOfAnother", 0.7).verdict == "unproven"
 
 
+@pytest.mark.slow
 def test_a_leak_beside_a_hidden_coin_is_refuted_in_the_message() -> None:
     """Noise for 3 in half of the rounds, ln(1 + (e³ - 1) / 2) = 2.35: the message itself is sampled."""
     result = verified("Leaks", 1.0, samples=40_000)

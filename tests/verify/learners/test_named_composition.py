@@ -38,6 +38,7 @@ class InZCDP(RoundedBits):
     claim = replace(RoundedBits.claim, composition="zcdp")
 
 
+@pytest.mark.slow_cells("InZCDP-options3-unproven-zCDP filter, largest charge in")
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("learner", "options", "verdict", "by"),
@@ -62,6 +63,7 @@ def test_a_claim_is_certified_under_the_theorem_that_it_names(learner, options, 
     assert ("composition='zcdp'" in str(result).replace("\n", "")) == ("composition" in options)
 
 
+@pytest.mark.slow
 def test_a_registered_learner_is_verified_under_the_theorem_that_the_flag_names():
     result = verify("cucb-ldp1", epsilon=1.0, composition="basic", effort="quick", samples=6_000, horizon=6)
     assert result.verdict == "certified"

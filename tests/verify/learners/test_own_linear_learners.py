@@ -66,7 +66,7 @@ def test_a_leaking_learner_is_refuted_by_plays(name: str) -> None:
     assert result.upper.epsilon > 1.0 + 1e-9
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_learner_is_certified(name: str) -> None:
     """Reports that the learner clips itself were refuted at 309 by a pair that no data reach."""
@@ -76,7 +76,7 @@ def test_an_honest_learner_is_certified(name: str) -> None:
     assert result.lower.epsilon < result.upper.epsilon, "of data that were played, not of what noise is for"
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "lower", "least"),
     [("Pure", 1.0, 1.0), ("QuarterOfTheNoise", 4.0, 4.0), ("PureByGaussianNoise", math.inf, 2.0)],

@@ -136,6 +136,7 @@ def test_a_seed_made_of_data_is_a_finding():
     assert "state the generator of `random` differs" in finding.message
 
 
+@pytest.mark.slow_cells("InTheClass-InTheClass.largest")
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("make", "what"),

@@ -56,7 +56,7 @@ def test_where_the_leader_is_played_next_one_client_decides_who_leads() -> None:
     assert 3.0 < shown <= 10.0
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "horizon"),
     [

@@ -19,6 +19,7 @@ PEOPLE = Path(__file__).parents[1] / "subjects" / "people.py"
 FEW = {"effort": "quick", "samples": 5_000}
 
 
+@pytest.mark.slow_cells("EachRound-None-16-refuted-8.0-8.0")
 @pytest.mark.parametrize(
     ("learner", "unit", "horizon", "verdict", "upper", "lower"),
     [

@@ -168,6 +168,7 @@ def test_unbounded_rewards_without_clipping_have_no_sensitivity() -> None:
     assert clipped.verdict == "certified"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

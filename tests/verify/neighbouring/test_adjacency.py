@@ -102,6 +102,7 @@ def test_seeds_are_different_neighbours(adjacency):
         adjacency.check(seed)
 
 
+@pytest.mark.slow_cells("ReplaceOne(record=Integers(lower=-3, upper=2, size=1), records=5)")
 @pytest.mark.few(10)
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=repr)
 def test_generated_pairs_are_neighbours(adjacency):

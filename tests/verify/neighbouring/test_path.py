@@ -31,7 +31,11 @@ ADJACENCIES: list[Adjacency] = [
 ]
 
 
-@pytest.mark.slow_cells("one of 4 records (each in Integers(lower=0, upper=9, size=1)) replaced")
+@pytest.mark.slow_cells(
+    "one of 4 records (each in Integers(lower=0, upper=9, size=1)) replaced",
+    "any two points of Integers(lower=0, upper=40, size=3)",
+    "any two points of [0, 1]",
+)
 @pytest.mark.few(5)
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=lambda adjacency: adjacency.description)
 @settings(max_examples=10)

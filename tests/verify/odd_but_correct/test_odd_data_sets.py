@@ -33,6 +33,7 @@ def test_no_name_is_twice_there():
     )
 
 
+@pytest.mark.slow_cells("quotient-or-error", "object-with-state")
 @pytest.mark.parametrize("name", ["object-with-state", "quotient-or-error", "rarely-in-the-clear"])
 def test_a_few_with_few_draws(name):
     """The first shows whether its answer rose since the call before, which was on other data."""

@@ -108,7 +108,7 @@ def test_lanes_are_read_as_single_outputs_are():
     assert [column.name for column in layout.columns] == ["output", "output:truth"]
 
 
-@pytest.mark.slow_cells("letter 501")
+@pytest.mark.slow_cells("letter 501", "a space behind")
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("leaks", "said"),

@@ -165,6 +165,7 @@ def test_a_mixture_of_a_smaller_level_is_seen():
     assert "radius" in violated("cascade-ucb-rr", SmallLevel)
 
 
+@pytest.mark.slow_cells("1000.0")
 @pytest.mark.parametrize("epsilon", [1e-6, 1e3])
 def test_no_epsilon_is_too_small_or_too_large(epsilon):
     assert [

@@ -33,6 +33,7 @@ def violated(*arguments, **keywords):
     return names or {"another learner" for check in found if check.differs}
 
 
+@pytest.mark.slow_cells("1000.0")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [1e-6, 2.0, 1e3])
 def test_the_true_learner_passes(epsilon):

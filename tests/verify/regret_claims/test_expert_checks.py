@@ -114,6 +114,7 @@ class BiasedLate(DPHedge):
         return sums + 60 * np.arange(self.structure.arms) * (self.rounds.observed > 230)
 
 
+@pytest.mark.slow_cells("2-DPHedge-dp-hedge", "300-DPHedge-dp-hedge")
 @pytest.mark.parametrize(("make", "bound"), [(Hedge, "hedge"), (DPHedge, "dp-hedge")])
 @pytest.mark.parametrize("horizon", [1, 2, 300])
 def test_true_learners_pass(make, bound, horizon):
@@ -121,6 +122,7 @@ def test_true_learners_pass(make, bound, horizon):
     assert outcome(make, bound, replace(PLAYED, horizon=horizon)) == set()
 
 
+@pytest.mark.slow_cells("DPHedge")
 @pytest.mark.parametrize("make", [Hedge, DPHedge])
 def test_a_learner_that_does_not_know_the_horizon_is_checked_in_an_epoch(make):
     bound = "hedge" if make is Hedge else "dp-hedge"
@@ -154,7 +156,7 @@ def test_a_fault_that_begins_after_the_checks_own_rounds_is_found_at_the_users_h
     assert outcome(Late, played=close) == {"another learner"}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_draws_that_depend_on_earlier_ones_are_no_violation(seed):
     """In every round each expert is as likely as its weight says: that is all that the proof needs."""

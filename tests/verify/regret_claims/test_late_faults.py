@@ -353,6 +353,7 @@ def test_changes_that_break_no_proof_are_no_violations(name, change, given):
     assert verdict == ("as the theorem says" if change in SAME else "another learner"), words
 
 
+@pytest.mark.slow
 def test_a_true_learner_is_looked_at_to_the_end_of_a_million_rounds():
     assert checked("cucb-batch", horizon=10**6) == ("as the theorem says", [])
 
@@ -418,6 +419,7 @@ def test_a_subclass_has_its_parents_theorem_until_it_says_otherwise():
     assert regret(Silent, epsilon=1.0, horizon=100, runs=2).verdict == "out of regime"
 
 
+@pytest.mark.slow
 def test_a_report_says_which_rounds_of_which_problem_were_looked_at():
     class Longer(LongerFirstBatch, CUCBBatch):
         __init__ = LongerFirstBatch.__init__

@@ -60,6 +60,7 @@ def violated(name, make):
     return names or ["another learner" for check in found if check.differs]
 
 
+@pytest.mark.slow_cells("dp-bandit")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
@@ -85,7 +86,7 @@ def checks_on_paths(make, epsilon):
     return check_laws(MeanRun, build, bound, played, lanes=LANES, seed=7, error=1e-4)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [5.0, 7.0])
 def test_true_learners_pass_on_paths(epsilon):
     found = checks_on_paths(learners["cucb-batch"].make, epsilon)

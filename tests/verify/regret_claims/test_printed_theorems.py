@@ -16,6 +16,7 @@ VIOLATED = [*BEYOND, LEMMA]
 QUICK = [name for name in ALL if (name.endswith("Theorem 2") and name not in BEYOND) or "5.1" in name]
 
 
+@pytest.mark.slow_cells("distributed linear bandits paper, Theorem 5.1")
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in ALL],

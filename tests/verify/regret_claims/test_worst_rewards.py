@@ -50,6 +50,7 @@ def test_survivors_are_as_bad_as_widths_allow(name):
     assert attained(checks(name)[0]) > 95
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_too_small_is_violated():
     bound = BOUNDS["pe"]
     (found,) = checks("pe", replace(bound, constant=0.1 * bound.constant))
@@ -58,6 +59,7 @@ def test_a_bound_that_is_too_small_is_violated():
     assert "on the good event lost" in found.description
 
 
+@pytest.mark.slow
 def test_a_learner_of_wider_widths_contradicts_nothing():
     """Widths twice the theorem's are another learner's: nothing is violated."""
 

@@ -15,6 +15,7 @@ from verify.sampling.black_box import black_box_test
 distributed = pytest.importorskip("distributed")
 
 
+@pytest.mark.slow
 def test_a_test_on_dask_is_the_test_here() -> None:
     scale = 0.8
 

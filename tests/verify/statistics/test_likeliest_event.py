@@ -62,6 +62,7 @@ def test_what_is_impossible_on_the_other_data_set_is_said_to_be() -> None:
     assert ratio_event("output", event.threshold) == "p(output | D′) = 0"
 
 
+@pytest.mark.slow_cells("mechanism4-1e-07-0.0", "mechanism2-30.0-0.2")
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "delta"),

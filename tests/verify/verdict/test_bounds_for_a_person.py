@@ -70,6 +70,7 @@ def printed(share: float) -> Fraction:
     return Fraction(re.search(r"at most (\S+) % of", text)[1]) / 100
 
 
+@pytest.mark.slow
 def test_no_attack_on_a_random_mechanism_reaches_more_than_is_printed() -> None:
     draw = random.Random(53)
     for _ in range(1000):

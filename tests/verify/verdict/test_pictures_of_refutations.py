@@ -96,6 +96,7 @@ def refuted(name: str) -> Verification:
     return CASES[name]()
 
 
+@pytest.mark.slow_cells("halved_noise")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CASES]
 )

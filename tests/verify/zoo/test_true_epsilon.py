@@ -327,7 +327,7 @@ def random_pairs(size, number):
         yield other, data
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["svt1", "svt2", "svt4"])
 def test_no_other_neighbours_lose_more_by_a_transcript(name):
     worst_found = max(loss_of(*transcript_masses(name, *pair)) for pair in random_pairs(10, 150))
