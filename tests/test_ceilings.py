@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 11_198, "public functions and classes": 364, "files": 107, "floors": 8},
-    "accountant": {"code lines": 14_623, "public functions and classes": 476, "files": 140, "floors": 9},
-    "algorithms": {"code lines": 10_880, "public functions and classes": 384, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_606, "public functions and classes": 896, "files": 321, "floors": 8},
+    "mechanisms": {"code lines": 11_219, "public functions and classes": 367, "files": 107, "floors": 8},
+    "accountant": {"code lines": 14_649, "public functions and classes": 477, "files": 140, "floors": 9},
+    "algorithms": {"code lines": 10_893, "public functions and classes": 383, "files": 156, "floors": 9},
+    "verify": {"code lines": 29_627, "public functions and classes": 898, "files": 321, "floors": 8},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
