@@ -38,6 +38,10 @@ class DPViolation(DPWitnessError, AssertionError):
         super().__init__(message)
         self.verification = verification
 
+    def __str__(self) -> str:
+        """Return the whole report: no value that it quotes is long."""
+        return AssertionError.__str__(self)
+
 
 def assert_dp(
     subject: object,

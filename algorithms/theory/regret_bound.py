@@ -107,7 +107,7 @@ _Function = Callable[[Values], float]
 
 
 class _ConditionPrinter(PythonCodePrinter):  # type: ignore[misc]  # SymPy has no types
-    """Prints a condition that depends on another as it stands: SymPy's own simplifies it first, for seconds."""
+    """A printer of nested conditions without simplification, for which SymPy's own takes seconds."""
 
     def _print_ITE(self, condition: sp.ITE) -> str:
         first, then, otherwise = map(self._print, condition.args)

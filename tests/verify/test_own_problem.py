@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from algorithms.problems import ProblemError, SemiBandit
-from verify.commands import command_line, regret, verify
+from verify import regret, verify
+from verify.commands import command_line
 from verify.findings.subject_error import SubjectError
 from verify.subjects.own_problem import own_problem
 

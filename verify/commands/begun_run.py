@@ -139,7 +139,7 @@ def run_loader(
 
 
 def _open_for(load: Callable[[], DurableRun[Any]], where: str, scope: Scope) -> DurableRun[Any]:
-    """Open a run whose charges are for a scope."""
+    """Open a run with a scope for its charges."""
     from accountant.stored_accountant import settle_scope
 
     with ExitStack() as opened:

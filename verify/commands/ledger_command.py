@@ -146,7 +146,7 @@ def _made_keys(name_keys: str | None) -> str | None:
 
 
 def _import(store: str, file: Path, names: str | None) -> None:
-    """Import a ledger in the name of the user who is logged in."""
+    """Import a ledger in the name of the logged-in user."""
     from accountant.stores.imports import import_ledger
 
     reason = f"imported from {file}"
@@ -156,7 +156,7 @@ def _import(store: str, file: Path, names: str | None) -> None:
 
 
 def _login_name() -> str:
-    """Return the name of the user who runs this process, or the user's number if that has no name."""
+    """Return the name of this process's user, or the user's number if it has no name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -107,7 +107,7 @@ def read_rounds(read: JsonObject) -> list[int]:
         and all(type(each) is int and 0 < each < 2**62 for each in rounds)
         and all(before < after for before, after in pairwise(rounds))
     ):
-        raise JsonError("rounds must be growing whole numbers of at least 1, at least one")
+        raise JsonError("rounds must be growing whole numbers from 1 on, not none")
     return rounds
 
 

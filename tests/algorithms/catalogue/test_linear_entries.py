@@ -143,7 +143,8 @@ def test_simulation_refusals(runs: int, seed: int, workers: int) -> None:
     problem = LINEAR.build()
     build = linear_learners["dpe"].build(problem, epsilon=1, horizon=9)
     with pytest.raises(
-        ValueError, match=rf"(runs = (0|{10**20})|seed = -1|workers = 0).*: .*must be at (least|most)"
+        ValueError,
+        match=rf"(runs = (0|{10**20})|seed = -1|workers = 0).*: .*must be (at least|at most|below)",
     ):
         simulate_phases(build, problem, runs=runs, seed=seed, workers=workers)
 

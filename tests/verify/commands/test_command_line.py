@@ -11,7 +11,7 @@ import pytest
 
 from verify.commands import command_line
 
-FUNCTIONS = Path(__file__).parent / "subjects" / "functions.py"
+FUNCTIONS = Path(__file__).parents[1] / "subjects" / "functions.py"
 LEARNERS = FUNCTIONS.with_name("learners.py")
 
 
@@ -280,7 +280,7 @@ BAD = [
 
 @pytest.mark.slow
 def test_a_command_is_verified_and_the_command_line_that_repeats_it_is_said(run):
-    script = Path(__file__).parent / "subjects" / "command.py"
+    script = Path(__file__).parents[1] / "subjects" / "command.py"
     command = f"{sys.executable} {script} half-noise"
     options = ["--effort", "quick", "--samples", "6000", "--significance", "0.001"]
     code, out, _ = run(
