@@ -19,7 +19,6 @@ from types import MappingProxyType
 import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
-from sympy.printing.pycode import PythonCodePrinter
 
 from algorithms.epochs import epoch_end, epoch_horizon, epoch_of
 from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon
@@ -105,19 +104,7 @@ class FloorLog2(sp.Function):  # type: ignore[misc]
 
 _Function = Callable[[Values], float]
 
-
-class _ConditionPrinter(PythonCodePrinter):  # type: ignore[misc]  # SymPy has no types
-    """A printer of nested conditions without simplification, for which SymPy's own takes seconds."""
-
-    def _print_ITE(self, condition: sp.ITE) -> str:
-        first, then, otherwise = map(self._print, condition.args)
-        return f"(({then}) if ({first}) else ({otherwise}))"
-
-
 _NUMERICAL = [{"FloorLog2": lambda z: int(z).bit_length() - 1}, "math"]
-_PRINTER = _ConditionPrinter(
-    {"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True}
-)
 
 
 def spread(a: sp.Expr, largest: sp.Expr = Delta_max) -> sp.Expr:
@@ -495,10 +482,11 @@ class RegretBound:
 @functools.cache
 def _compiled(expression: sp.Expr, definitions: Definitions) -> _Function:
     """Return an expression as a function of its symbols' values: once, as a search over T asks it often."""
-    for symbol, definition in reversed(definitions):
-        expression = expression.subs(symbol, definition)
+    expression = expression.subs(definitions[::-1])
+    # A condition of another as it stands: to print it, SymPy would simplify it first, for seconds.
+    expression = expression.replace(sp.ITE, lambda c, a, b: sp.Or(sp.And(c, a), sp.And(sp.Not(c), b)))
     symbols = sorted(expression.free_symbols, key=str)
-    function = sp.lambdify(symbols, expression, modules=_NUMERICAL, printer=_PRINTER)
+    function = sp.lambdify(symbols, expression, modules=_NUMERICAL)
     return lambda values: float(function(*(values[symbol] for symbol in symbols)))
 
 

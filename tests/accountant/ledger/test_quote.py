@@ -279,7 +279,7 @@ def test_what_could_not_be_saved_is_refused_in_memory(name: str) -> None:
     for record, key in ((name, None), ("ann", name)):
         with pytest.raises(ValueError, match="must have at most 2000 characters as JSON"):
             one.release(HALF, one.private([0.5], Interval(0, 1), record), request=key)
-    with pytest.raises(ValueError, match="record = a whole number of .*: must have at most"):
+    with pytest.raises(ValueError, match=r"record = a whole number of .*: must have at most"):
         one.private([0.5], Interval(0, 1), 10**5_000)
     one.private([0.5], Interval(0, 1), name[: len(name) - 2])
     assert one.spent("ann").epsilon == 0
