@@ -217,7 +217,7 @@ class Ledger(State, Store):
         self.folded = False
         self.events = _EventColumns(composition)
         self.write_ahead: Callable[[LedgerEvent | Assumption], None] | None = None
-        self._last = 0
+        self.next_position = 1
         if rules:
             apply(self, Ruled(tuple(rules), "whoever made it", "it was made with them", self.begun))
 
@@ -381,10 +381,6 @@ class Ledger(State, Store):
             self.apply(event)
         return found
 
-    def next_position(self) -> int:
-        """Return the position of the next charge."""
-        return self._last + 1
-
     def apply(self, event: LedgerEvent) -> None:
         """Apply an event, a charge or its outcome, however much records have left."""
         if self.write_ahead is not None:
@@ -394,7 +390,7 @@ class Ledger(State, Store):
     def happens(self, event: LedgerEvent) -> None:
         """Keep an event."""
         if isinstance(event, Charged):
-            self._last = event.position
+            self.next_position = event.position + 1
         self.events.append(event)
 
     def worst(self) -> tuple[RecordId | None, Any]:

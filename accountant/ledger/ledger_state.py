@@ -98,6 +98,8 @@ class State:
         The rules in force; None without.
     clock, drift
         The time of the last event, where a rule depends on it, and the clock's largest unnoticed advance by then.
+    next_position
+        The position of the next charge; 0 if the storage assigns it when it is written.
     """
 
     def __init__(self, units: Units) -> None:
@@ -110,6 +112,7 @@ class State:
         self.limits: Limits | None = None
         self.clock = 0
         self.drift = 0
+        self.next_position = 0
 
     def count_in(self, units: Units) -> None:
         """Count in the units of a theorem, before anything happens."""
@@ -168,10 +171,6 @@ class State:
         """Keep a charge that later events may name."""
         self.named[charged.position] = charged
 
-    def next_position(self) -> int:
-        """Return the position of the next charge; 0 if the storage assigns it when it is written."""
-        return 0
-
     def happens(self, event: LedgerEvent) -> None:
         """Keep an event: from here on it has happened, also for a caller that is interrupted now (Ctrl-C)."""
 
@@ -225,7 +224,7 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
         if refused is not None:
             raise refused
         at, drift = stamp(state, now)
-        position, until = state.next_position(), None if lasts is None or at is None else at + lasts
+        position, until = state.next_position, None if lasts is None or at is None else at + lasts
         event = Charged(position, tuple(entries), hold, key, scope, at, drift, until)
         return Receipt(position, False, None, (event,), until)
     if isinstance(command, Settle):

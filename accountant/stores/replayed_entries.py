@@ -257,7 +257,7 @@ class ReplayedEntries(State):
         self._left = False  # True for entries that a fold left, and has counted
         self._terms: Terms | None = None
         self._charges: dict[tuple[str | None, ...], Any] = {}
-        self._last = 0  # the entry that was read last
+        self.next_position = 0  # that of the entry that is decided again
         self._folded: list[tuple[int, _Body]] = []  # the sums, as charges
         self._adopted = 0  # where: what was reserved before has no deadline
         self.rules = 0
@@ -285,7 +285,7 @@ class ReplayedEntries(State):
             self.position, self.hash = position, digest
 
     def _read_entry(self, position: int, text: str) -> None:
-        self._last = position
+        self.next_position = position
         try:
             self._feed(position, parse_entry(text))
         except LedgerDamaged:
@@ -578,10 +578,6 @@ class ReplayedEntries(State):
             elif not self._left:  # else the fold has its present commitment
                 raise LedgerDamaged(f"opens account {number} a second time", position)
 
-    def next_position(self) -> int:
-        """Return the position of the entry that is decided again."""
-        return self._last
-
     def name(self, charged: Charged) -> None:
         """Keep the key of a request's charge; the rest is in the text of its entry."""
         if charged.request is not None:
@@ -597,7 +593,7 @@ class ReplayedEntries(State):
         """Keep an event that is no charge."""
         if isinstance(event, Charged):
             return
-        self.later.append((self._last, event))
+        self.later.append((self.next_position, event))
         if isinstance(event, Settlement) and event.returned:
             add_to_tally(self.tallies, parse_entry(self.texts[event.position])["paid"], -1)
 
@@ -629,7 +625,7 @@ class ReplayedEntries(State):
         """Read the charges again, up to the entry that was read last; of those that were folded there are the sums."""
         yield from self._folded
         for position, text, _ in self.history():
-            if position > self._last:
+            if position > self.next_position:
                 break
             body = parse_entry(text)
             if "paid" in body:

@@ -199,7 +199,7 @@ class RunJournal:
                     entry_from_terms(kind, tuple(records), composition, charges)
                     for kind, records in body["paid"]
                 )
-                position = ledger.next_position()
+                position = ledger.next_position
                 scope = Scope(purpose, tenant)
                 ledger.apply(Charged(position, entries, held, request, scope, *time, *deadline))
                 self._made[position] = -1 - len(self._made)

@@ -370,13 +370,11 @@ class Follower(State):
         super().__init__(UNITS)
         self._lines, self._history = lines, lines.history
         self._seen, self._head = 0, 0
+        self.next_position = self._seen + 1
         if self._history.rules:
             apply(self, Ruled(self._history.rules, "who made it", "so", self._history.started))
         self._since = self._history.now
         self._ahead = self._history.clock_error()
-
-    def next_position(self) -> int:
-        return self._seen + 1
 
     def follow(self) -> None:
         lines, fault = self._lines.lines, self._history.fault
@@ -392,6 +390,7 @@ class Follower(State):
         for head, _, event in new:
             apply(self, event)
             self._seen, self._head, self._since = self._seen + 1, head, self._history.now
+            self.next_position = self._seen + 1
         if new and fault != "what another wrote is believed":
             self._lines.sync()
             self._lines.anchor = self._seen, self._head
@@ -421,6 +420,7 @@ class Follower(State):
         history.may_die()
         apply(self, event)
         self._seen, self._head, self._since = self._seen + 1, head, history.now
+        self.next_position = self._seen + 1
         if self._seen > lines.anchor[0] or history.fault == "an anchor goes back":
             lines.anchor = self._seen, head
 

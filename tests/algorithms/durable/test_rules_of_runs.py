@@ -89,7 +89,7 @@ def attempt(accountant: Accountant, step: tuple[Any, ...], number: int) -> str |
             elif kind == "settle":  # the last reservation, if it is this record's and purpose's
                 release(accountant, records[0], request=f"{number - 1}")
             elif kind == "return":
-                accountant._take_back(accountant.ledger.next_position() - 1)  # type: ignore[attr-defined]
+                accountant._take_back(accountant.ledger.next_position - 1)  # type: ignore[attr-defined]
     except Refusal as refused:
         return refused.message
     except ValueError as error:
