@@ -2,12 +2,14 @@
 
 One reward changes actions if the best arm depends on it. So in the first tables the other rewards make arms equal (all
 pay the same; two of many pay best), put one arm clearly ahead before the changed round, or are the same in all rounds
-after it, so that they do not hide its effect.
+after it, so that they do not hide its effect. Their variants differ in the changed round, or in the rewards of some
+arms in a stretch of rounds.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +20,7 @@ from verify.transcripts.neighbours import describe_record
 
 _ALTERNATIVES = 2  # to a row, in the first tables
 _PLAYED_OUT = 3  # tables that are played to the end, too, with an early round changed
+_MOVED = 0.3  # share of variants in which another round is changed
 _MOST_STRETCHES = 12  # of equal rows, that are described
 
 
@@ -115,6 +118,30 @@ def _records_to_change(rounds: int, arms: int) -> list[int]:
     return sorted({each for each in (*grid, *turns) if each <= rounds})
 
 
+def variants(
+    tables: NeighbouringTables, records: BanditRecords, rng: np.random.Generator
+) -> Iterator[NeighbouringTables]:
+    """Yield tables that differ a little, for ever.
+
+    Either another round near it is changed, or the rewards of one arm or of all in a stretch of rounds: before the
+    change, after it, in all of them, or from one doubling time to the next.
+    """
+    words = "the records of all others were found by a search"
+    while True:
+        table, record = tables.table, tables.record
+        if rng.random() < _MOVED:
+            record = _other_round(record, tables.rounds, rng)
+        else:
+            first, last = _stretch(record, tables.rounds, rng)
+            table = records.changed_stretch(table, first, last, rng)
+            if first != 1 or last != tables.rounds:
+                table[record] = tables.table[record]
+        if record == tables.record and np.array_equal(table, tables.table):
+            continue
+        rows = records.alternatives(table[record])
+        yield NeighbouringTables(table, record, rows[rng.integers(len(rows))], tables.arms, words)
+
+
 def row_in_words(row: FloatArray, arms: int) -> str:
     """Return the rewards of a row, and its context if it has one, in words."""
     said = describe_record(row[:arms])
@@ -139,3 +166,23 @@ def _rows_in_words(table: FloatArray, record: int, arms: int) -> str:
         who = f"that of round {first} has" if first == last else f"those of rounds {first} to {last} have"
         said.append(f"{who} {row_in_words(table[first], arms)}")
     return "of the other users, " + "; ".join(said)
+
+
+def _other_round(record: int, rounds: int, rng: np.random.Generator) -> int:
+    """Return another round: next to it, or up to half as far again."""
+    most = max(1, record // 2) if rng.random() < 0.5 else 2
+    step = int(rng.integers(1, most + 1)) * (1 if rng.random() < 0.5 else -1)
+    return min(max(record + step, 1), rounds)
+
+
+def _stretch(record: int, rounds: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Return the first and the last round of a stretch."""
+    kind = rng.random()
+    if kind < 0.3:
+        return 1, max(record - 1, 1)
+    if kind < 0.6:
+        return min(record + 1, rounds), rounds
+    if kind < 0.8:
+        return 1, rounds
+    first = 2 ** int(rng.integers(rounds.bit_length()))
+    return first, min(2 * first - 1, rounds)

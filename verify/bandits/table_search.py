@@ -1,13 +1,14 @@
 """Search for the neighbouring reward tables with the largest predicted bound of a bandit in plain Python, by halving.
 
-Many tables are played on few pairs of runs, the best of them on more, and again (successive halving), since most
-differences in few runs are chance; runs are kept from round to round. To the tables that are made for it
-(`verify.bandits.neighbouring_tables`) come those that bisection finds between two others
+Many tables are played on few pairs of runs, the best of them and their variants on more, and again (successive
+halving), since most differences in few runs are chance; runs are kept from round to round. To the tables that are made
+for it (`verify.bandits.neighbouring_tables`) come those that bisection finds between two others
 (`verify.transcripts.table_bisection`). Their number follows from the cost of a run (`verify.bandits.call_cost`).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ import numpy as np
 
 from algorithms.claim import Claim
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.neighbouring_tables import NeighbouringTables, first_tables
+from verify.bandits.neighbouring_tables import NeighbouringTables, first_tables, variants
 from verify.bandits.paired_events import BestEvent, best_paired_event, view_pair_of
 from verify.bandits.paired_runs import PairedPlayer, PairedRuns, RoundChange
 from verify.conduct.effort import Effort
@@ -40,6 +41,8 @@ class _Round:
         Tables that go on from the round before.
     longer
         Tables are cut to so many times the rounds that their best event takes.
+    parents, children
+        Tables that get variants, and the number of variants of each.
     all_partners
         True if every run gets a partner, and features of all kinds are read.
     """
@@ -49,6 +52,8 @@ class _Round:
     caution: float
     enter: int = 0
     longer: float = 1.0
+    parents: int = 0
+    children: int = 0
     all_partners: bool = False
 
 
@@ -98,7 +103,7 @@ class _SearchSize:
     again: _Round = _Round(units=2.0, most_pairs=256, caution=0.5)
     halvings: tuple[_Round, ...] = (
         _Round(units=1.5, most_pairs=256, caution=0.75, enter=24, longer=4.0),
-        _Round(units=1.5, most_pairs=512, caution=1.0, enter=12, longer=2.0),
+        _Round(units=1.5, most_pairs=512, caution=1.0, enter=12, longer=2.0, parents=4, children=4),
         _Round(units=1.5, most_pairs=2_048, caution=1.5, enter=8, all_partners=True),
         _Round(units=1.5, most_pairs=8_192, caution=1.5, enter=3, all_partners=True),
     )
@@ -249,7 +254,7 @@ class _TableSearch:
         return [_Candidate(event, played) for event, played in events if event is not None]
 
     def halve(self, within: _Round, entered: Sequence[_Candidate]) -> list[_Candidate]:
-        """Play more of the tables that entered a round."""
+        """Play more of the tables that entered a round, and some of their variants."""
         entered = [
             replace(
                 each,
@@ -259,17 +264,26 @@ class _TableSearch:
             )
             for each in entered
         ]
-        together = np.cumsum([self.rounds_of([each.played.tables]) for each in entered])
+        children = [
+            child
+            for parent in entered[: within.parents]
+            for child in itertools.islice(
+                variants(parent.played.tables, self.bandit.records, self.rng), within.children
+            )
+        ]
+        every = [*(each.played.tables for each in entered), *children]
+        together = np.cumsum([self.rounds_of([tables]) for tables in every])
         affordable = self.player.affordable(within.units, 1.0) / _SIZE.fewest_pairs
         kept = max(int(np.searchsorted(together, affordable, "right")), 1)  # of long tables the best alone
+        children = children[: max(kept - len(entered), 0)]
         entered = entered[:kept]
-        pairs = self.affordable_pairs(within, together[len(entered) - 1])
+        pairs = self.affordable_pairs(within, together[min(kept, len(every)) - 1])
         runs = _SIZE.runs_later * pairs
         if within.all_partners:
             completed = [self.complete(each, runs) for each in entered]
             return [each for each in completed if each.pair is not None]
         again = [self.player.play(each.played.tables, runs, pairs, before=each.played) for each in entered]
-        return self.candidates(again, within)
+        return self.candidates([*again, *self.runs_of(children, pairs)], within)
 
     def complete(self, candidate: _Candidate, runs: int = 0) -> _Candidate:
         """Return a candidate with partners for all runs that the change may affect, and with `runs` runs."""

@@ -11,6 +11,8 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 
+_SHARES = (0.0, 1.0, 0.5, 0.25, 0.75)  # of the highest reward in a stretch of rounds
+
 
 @dataclass(frozen=True)
 class BanditRecords:
@@ -87,6 +89,24 @@ class BanditRecords:
         found = [self._with(opposite, context) for context in contexts]
         found += [self._with(rewards, context) for context in contexts[1:]]
         return _distinct_rows(found, but=row)
+
+    def changed_stretch(
+        self, table: FloatArray, first: int, last: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return a copy of a table with other rewards, of one arm or all, or another context in rounds first..last."""
+        changed = table.copy()
+        if self.private and rng.random() < 0.4:
+            contexts = self._contexts()
+            changed[first : last + 1, self.arms :] = contexts[rng.integers(len(contexts))].reshape(-1)
+            return changed
+        level = int(rng.integers(len(_SHARES) + len(self.between)))
+        which = slice(0, self.arms) if rng.random() < 0.3 else int(rng.integers(self.arms))
+        stretch = changed[first : last + 1, which]
+        if level < len(_SHARES):  # coins stay among the rewards that occur
+            stretch[...] = np.where(rng.random(stretch.shape) < _SHARES[level], self.high, self.low)
+        else:
+            stretch[...] = self.between[level - len(_SHARES)]
+        return changed
 
     def _contexts(self) -> list[FloatArray]:
         """Return known patterns of contexts: unit vectors, their opposites, all entries equal, zero."""
