@@ -40,7 +40,7 @@ from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
 from verify.regret_claims.saved_run import SavedRunReport, check_saved_run
 from verify.regret_claims.scaling import VARIABLES, fit_scaling
 from verify.regret_claims.verify_regret import regret, stated_value
-from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
+from verify.subjects.resolve import check_delta_is_taken, every_learner, is_registered, names_file, resolve
 
 _TWINS = {
     "bandit": "cucb",
@@ -81,6 +81,8 @@ def regret_command(
         if _names_run(learner):
             return _show_run(learner, outputs, as_json)
         if test == "bound":
+            if options["delta"] is not None:
+                check_delta_is_taken(options["delta"], learner)
             options |= {"problem": problem, "settings": settings}
             return _show_bound(learner, options, outputs, as_json)
         if problem is not None:

@@ -44,7 +44,7 @@ from verify.experiments.simulation_document import setting_line, simulation_docu
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.printable import printable
 from verify.findings.subject_error import SubjectError
-from verify.subjects.resolve import every_learner, takes_delta
+from verify.subjects.resolve import check_delta_is_taken, every_learner
 
 _CHECKPOINTS = 50
 _HORIZON, _RUNS, _EPSILON = 10_000, 20, 1.0
@@ -69,10 +69,8 @@ def simulate_command(
 ) -> None:
     """Simulate learners and show their regret, or replay a log with them and show their estimated reward."""
     others, epsilons, deltas = _privacy(settings, epsilon, delta)
-    if (delta is not None or "delta" in settings) and not any(map(takes_delta, learners)):
-        raise SettingError(
-            f"--delta {deltas[0]:g}: must not be given: none of {', '.join(learners)} takes it"
-        )
+    if delta is not None or "delta" in settings:
+        check_delta_is_taken(deltas[0], *learners)
     if log is not None:
         for flag, value in (("--problem", problem), ("--cache", cache)):
             if value is not None:

@@ -398,7 +398,7 @@ def _repeating_command(
     """Return the command that repeats a report, or the call if there is no name for the problem."""
     numbers = {
         "epsilon": played.epsilon,
-        "delta": played.delta,
+        **({"delta": played.delta} if takes_delta(subject.make) else {}),
         "horizon": played.horizon,
         "runs": runs,
         "error": error,

@@ -14,7 +14,7 @@ from algorithms.catalogue.contextual_entries import ContextualEntry, contextual_
 from algorithms.catalogue.linear_entries import LinearEntry, linear_learners
 from algorithms.catalogue.structured_entries import LearnerEntry, learners
 from algorithms.claim import ClaimForm
-from algorithms.problems import known_name
+from algorithms.problems import SettingError, known_name
 from mechanisms import Domain, Mechanism, Neighbouring
 from mechanisms.domains.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
@@ -84,6 +84,14 @@ def is_registered(subject: object) -> bool:
 def takes_delta(learner: str) -> bool:
     """Return True if a learner may be built with a delta: every one but those registered without."""
     return learner not in every_learner or every_learner[learner].takes_delta
+
+
+def check_delta_is_taken(delta: float, *learners: str) -> None:
+    """Refuse a delta that none of these learners takes."""
+    if not any(map(takes_delta, learners)):
+        raise SettingError(
+            f"--delta {delta:g}: must not be given, as no learner here takes it: {', '.join(learners)}"
+        )
 
 
 def registered_name(subject: object) -> str | None:

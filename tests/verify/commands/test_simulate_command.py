@@ -111,7 +111,7 @@ def test_a_setting_of_one_learner_is_not_given_to_the_others(run):
 def test_a_delta_that_no_learner_takes_is_refused(run, given):
     code, out, err = run("cucb-batch", "cucb", *given, "--horizon", "5", "--runs", "1")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "--delta 0.5: must not be given: none of cucb-batch, cucb takes it" in err
+    assert "--delta 0.5: must not be given, as no learner here takes it: cucb-batch, cucb" in err
 
 
 @pytest.mark.slow_cells("learners1-mine.py:ucb plays top-k and cucb top-k of another size")

@@ -47,8 +47,19 @@ def test_every_statement_is_made_somewhere_and_given_all_its_values() -> None:
         and isinstance(node.value, ast.Name)
         and node.value.id == "Statement"
     }
+    # Values that several findings share are a property that returns a dictionary: `**result.finding_values`.
+    shared = {
+        node.name: {key.value for key in last.value.keys if isinstance(key, ast.Constant)}
+        for node in nodes
+        if isinstance(node, ast.FunctionDef)
+        and isinstance(last := node.body[-1], ast.Return)
+        and isinstance(last.value, ast.Dict)
+    }
     given = {
-        ast.unparse(node.func.value): {word.arg for word in node.keywords} - {"failing"}
+        ast.unparse(node.func.value): set().union(
+            *({word.arg} if word.arg else shared[word.value.attr] for word in node.keywords)
+        )
+        - {"failing"}
         for node in nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "finding"
     }

@@ -269,6 +269,8 @@ def test_the_command(tmp_path):
     assert said.exit_code == 1
     assert "VIOLATED" in said.stdout
     assert runner.invoke(cli, ["regret"]).exit_code == 2
+    refused = runner.invoke(cli, ["regret", "cucb-batch", "--delta", "0.5"])
+    assert "--delta 0.5: must not be given" in str(refused.exception)
 
 
 @pytest.mark.parametrize(
