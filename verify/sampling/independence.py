@@ -119,7 +119,7 @@ def _chance(scatters: Sequence[tuple[float, float, float]]) -> float:
     square, mean, variance = (sum(part) for part in zip(*scatters, strict=True))
     if mean == 0.0:
         return 1.0
-    return float(scipy.stats.chi2.sf(square * 2.0 * mean / variance, 2.0 * mean**2 / variance))
+    return float(scipy.special.chdtrc(2.0 * mean**2 / variance, square * 2.0 * mean / variance))
 
 
 def _lags(marks: Sequence[Sequence[BoolArray]], error: float) -> str | None:
