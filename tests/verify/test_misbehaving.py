@@ -110,14 +110,10 @@ def test_remembered_outputs_are_no_leak():
 @pytest.mark.parametrize(
     ("name", "verdict", "words"),
     [
-        pytest.param("huge_whole_numbers", "unproven", "output minus 0x", marks=pytest.mark.slow),
-        pytest.param(
-            "huge_whole_numbers_tell", "refuted", "output minus 0xc9f2c9cd04", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "int64_tell", "refuted", "the output minus 4611686018427387904 ", marks=pytest.mark.slow
-        ),
-        pytest.param("uint64_noise", "unproven", "output minus 9223372036854775808", marks=pytest.mark.slow),
+        pytest.param("huge_whole_numbers", "unproven", "output minus 10^400 ", marks=pytest.mark.slow),
+        pytest.param("huge_whole_numbers_tell", "refuted", "output minus 10^30 ", marks=pytest.mark.slow),
+        pytest.param("int64_tell", "refuted", "the output minus 2^62 ", marks=pytest.mark.slow),
+        pytest.param("uint64_noise", "unproven", "output minus 2^63 ", marks=pytest.mark.slow),
         ("lowest_bit_of_63", "refuted", "the output modulo 2^12 "),
     ],
 )
@@ -200,7 +196,9 @@ def test_a_key_that_is_there_is_not_said_to_be_another():
         Counter(re.findall(r"\d", result.witness.neighbours[name])) for name in ("data", "data_prime")
     )
     (moved,) = [*(data - other), *(other - data)]
-    assert f"key{moved}" in result.witness.event
+    event = result.witness.event
+    assert set(re.findall(r"key\d", event)) <= {f"key{moved}"}
+    assert "key" in event or event.startswith("the number of entries of the output ")
     assert "nan" not in findings
     assert "{key0}" in findings["shape"].message
     assert "{}" in findings["shape"].message
