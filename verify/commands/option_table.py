@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from verify.commands.listed_names import rows_of
+
 if TYPE_CHECKING:
     ParameterType = click.ParamType[Any]
 else:
     ParameterType = click.ParamType  # which older versions of click do not let be subscripted
-
-NAMES = Path(__file__).with_name("names.txt")
-"""The names of the catalogue, ``learner cucb-ldp2`` a line; a test fails when they are out of date."""
 
 _MOST_WORKERS = 1_000
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}  # seconds
@@ -34,7 +33,7 @@ class _NameType(ParameterType):
     Parameters
     ----------
     kinds
-        The kinds of names, as in `NAMES`: learner, specimen, problem, figure.
+        The kinds of names, as `listed_names.rows_of` has them.
     files
         Whether it may be the path of a file, too.
     """
@@ -48,10 +47,7 @@ class _NameType(ParameterType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem[Any]]:
         """Return the names that begin so; if there are none, a file's if it may be one."""
-        rows = (line.split(" ", 1) for line in NAMES.read_text().splitlines())
-        found = [
-            CompletionItem(name) for kind, name in rows if kind in self._kinds and name.startswith(incomplete)
-        ]
+        found = [CompletionItem(name) for name, *_ in rows_of(*self._kinds) if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
 
 

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from algorithms.blocks import make_executor
 from algorithms.problems import SettingError
-from verify.commands.shown_results import check_matplotlib, result_console, show, shown_progress
+from verify.commands.console import result_console
+from verify.commands.shown_results import check_matplotlib, show, shown_progress
 from verify.document.terminal_text import plain_table
 from verify.experiments.experiment import Experiment, Scale
 from verify.experiments.named_experiments import experiments, named_experiments

@@ -22,13 +22,12 @@ from accountant.files.sqlite_file import is_sqlite
 from accountant.files.whole_file import whole_file
 from algorithms.blocks import BlockStore
 from algorithms.problems import SettingError
+from verify.commands.console import result_console
 from verify.conduct.progress import Progress, no_progress
 from verify.findings.printable import print_on_stderr, printable
 
 if TYPE_CHECKING:
     from verify.document.elements import Document
-
-_NARROWEST, _USUAL = 20, 80  # columns
 
 Writer = Callable[[Path], None]
 """Function that writes a result to a file."""
@@ -88,17 +87,6 @@ def show(as_json: bool, data: Callable[[], Mapping[str, Any]], report: Callable[
         click.echo(json.dumps(data(), allow_nan=False))
     else:
         report(result_console())
-
-
-def result_console() -> Console:
-    """Return the console that shows results on standard output, as wide as the terminal.
-
-    Where that does not know how wide it is (``COLUMNS=0``), or is too narrow for any word, it is as if it were usual.
-    """
-    console = Console()
-    if console.width < _NARROWEST:
-        console.width = _USUAL
-    return console
 
 
 def json_text(data: Mapping[str, Any]) -> bytes:

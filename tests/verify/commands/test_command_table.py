@@ -6,6 +6,7 @@ import importlib
 import inspect
 import math
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,9 @@ import pytest
 from algorithms.problems import contextual_problems, linear_problems, problems
 from verify.commands.command_group import cli
 from verify.commands.command_table import COMMANDS
-from verify.commands.option_table import NAMES, OPTIONS, RATE, Option
+from verify.commands.listed_names import NAMES
+from verify.commands.option_table import OPTIONS, RATE, Option
+from verify.deployments.known_deployments import known_deployments
 from verify.experiments.named_experiments import experiments
 from verify.options import Options, each_option
 from verify.subjects.resolve import every_learner
@@ -180,15 +183,45 @@ def test_the_options_of_verify_with_a_flag_are_those_of_the_command() -> None:
     assert {f"--{name}" for name in COMMANDS["verify"].options.split() if name not in own} == set(FLAGS)
 
 
-def test_the_names_that_are_completed_are_those_of_the_catalogue() -> None:
+def claim_word(as_printed: str) -> str:
+    """Return the first word on a learner's claim as printed; "none" if the paper makes none."""
+    word = as_printed.split()[0].rstrip(",;:")
+    return "none" if word == "makes" else word.lower()
+
+
+def test_the_listed_names_are_those_of_the_catalogue() -> None:
+    every_problem = [*problems.values(), *linear_problems.values(), *contextual_problems.values()]
     rows = [
-        *(f"learner {name}" for name in sorted(every_learner)),
-        *(f"specimen zoo/{name}" for name in sorted(specimens)),
-        *(f"problem {name}" for name in sorted({**problems, **linear_problems, **contextual_problems})),
-        *(f"figure {name}" for name in sorted(experiments)),
+        *(
+            ("learner", each.name, each.claim.model, claim_word(each.as_printed), each.summary)
+            for each in every_learner.values()
+        ),
+        *(
+            (
+                "specimen",
+                f"zoo/{each.name}",
+                f"{each.epsilon:.4g}",
+                f"{each.true_epsilon:.4g}",
+                "correct" if each.correct else "false",
+                each.why,
+            )
+            for each in specimens.values()
+        ),
+        *(("problem", each.name, each.family, each.summary) for each in every_problem),
+        *(("figure", name) for name in sorted(experiments)),
+        *(("deployment", name) for name in known_deployments()),
     ]
-    text = "\n".join(rows) + "\n"
-    assert NAMES.read_text() == text, f"write this to {NAMES.name}:\n{text}"
+    text = "".join("\t".join(row) + "\n" for row in rows)
+    assert NAMES.read_text(encoding="utf-8") == text, f"write this to {NAMES.name}:\n{text}"
+
+
+def test_a_list_of_everything_imports_nothing_that_it_names() -> None:
+    source = "import sys\nfrom verify.commands.command_group import cli\n"
+    source += "cli.main(['list'], standalone_mode=False)\n"
+    source += "print(sorted({name.partition('.')[0] for name in sys.modules} & {'numpy', 'accountant', 'algorithms'}))"
+    shown = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("learner ")
+    assert shown.endswith("\n[]\n")
 
 
 def test_several_numbers_are_refused_by_where_they_are_taken() -> None:
