@@ -10,7 +10,7 @@ import pytest
 from accountant import Refusal
 from algorithms import DPDPECentral, DPDPELocal, DPPECentral, DPPELocal
 from algorithms.catalogue.linear_entries import linear_learners
-from algorithms.linear.linear_phases import PopulationTooSmall, calibrated_bits
+from algorithms.linear.linear_phases import CentralMean, LocalMean, PopulationTooSmall, calibrated_bits
 from algorithms.problems import LinearBandit, ProblemError, linear_problems
 from mechanisms import Gaussian, GaussianProfile, ShuffledMean
 from mechanisms.composition.composed_loss import compose
@@ -279,34 +279,50 @@ def test_noise_of_ones_own_proves_nothing() -> None:
     assert result.lower.epsilon < 1.0
 
 
+class SumsTwice(CentralMean):
+    def release(self):
+        means = super().release()
+        with suppress(Refusal):
+            means = (means + super().release()) / 2
+        return means
+
+
 class AsksTwice(DPPECentral):
     """Releases every sum again if it may."""
 
-    def _close(self):
-        sums = super()._close()
+    def _private_mean(self, phase):
+        return SumsTwice(self.gate, phase, self._gaussian(phase))
+
+
+class MessagesTwice(LocalMean):
+    def add(self, reports, clients=1, at=0):
+        sent = super().add(reports, clients, at)
         with suppress(Refusal):
-            sums = (sums + super()._close()) / 2
-        return sums
+            self._gate.release(self.mechanism, reports)
+        return sent
 
 
 class SendsTwice(DPPELocal):
     """Sends a second message if it may."""
 
-    def _add(self, rewards, coordinate, clients=1):
-        super()._add(rewards, coordinate, clients)
-        with suppress(Refusal):
-            self._totals[coordinate] += self.gate.release(self.gaussian, rewards)[0].sum()
+    def _private_mean(self, phase):
+        return MessagesTwice(self.gate, phase, self._gaussian(phase))
+
+
+class SumsInPublic(CentralMean):
+    def release(self):
+        means = super().release()
+        try:
+            return self._gate.declassify(self._sums, "they are let out")[0]
+        except Refusal:
+            return means
 
 
 class SeesAll(DPPECentral):
     """Publishes what it may."""
 
-    def _close(self):
-        sums = super()._close()
-        try:
-            return self.gate.declassify(self._sums, "they are let out")[0]
-        except Refusal:
-            return sums
+    def _private_mean(self, phase):
+        return SumsInPublic(self.gate, phase, self._gaussian(phase))
 
 
 @pytest.mark.slow
