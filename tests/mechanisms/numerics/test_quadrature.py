@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -106,3 +107,25 @@ def test_divergences_of_high_orders_are_bounded_without_many_nodes(
     bounded = loss.renyi(np.array([101.0, 300.0, 1e3]))
     assert np.all(bounded >= exact * (1.0 - 1e-12))
     assert np.all(bounded <= 4.0 * exact)
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize(("rate", "sigma", "size"), [(0.02, 0.7, 5), (0.3, 3.0, 1), (1e-6, 1.0, 3)])
+def test_errors_of_mixtures_at_the_nodes_are_at_most_the_stated_ones(
+    rate: float, sigma: float, size: int, added: bool
+) -> None:
+    """ln Σ_j p_j e^{m_j (±u - m_j / 2σ) / σ} in multiple precision, with the exact binomial weights p_j."""
+    loss = GaussianMixtureLossSum((sampled_gaussian_loss(rate, sigma, added, size),), (1,))
+    nodes = np.array([-9.0, -2.3, -1e-3, 0.1, 0.77, 3.1, 12.0])
+    with mp.workprec(200):
+        q, s = mp.mpf(rate), mp.mpf(sigma)
+        for side, (values, errors) in enumerate(loss._losses_at(nodes, slice(None))):
+            centres = [int(each) for each in loss._sides[side][0]]
+            weights = [mp.binomial(size, j) * q**j * (1 - q) ** (size - j) for j in centres]
+            weights = weights if len(centres) > 1 else [mp.mpf(1)]
+            for u, value, error in zip(nodes.tolist(), values[0], errors[0], strict=True):
+                at = -u if side else u
+                terms = [
+                    p * mp.exp(m / s * (at - m / (2 * s))) for m, p in zip(centres, weights, strict=True)
+                ]
+                assert abs(mp.log(mp.fsum(terms)) - mp.mpf(float(value))) <= float(error) * mp.mpf(2) ** -53
