@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
     "mechanisms": {"code lines": 11_219, "public functions and classes": 367, "files": 107, "floors": 8},
-    "accountant": {"code lines": 14_644, "public functions and classes": 477, "files": 140, "floors": 9},
+    "accountant": {"code lines": 14_641, "public functions and classes": 477, "files": 140, "floors": 9},
     "algorithms": {"code lines": 10_886, "public functions and classes": 383, "files": 156, "floors": 9},
     "verify": {"code lines": 29_701, "public functions and classes": 903, "files": 324, "floors": 8},
 }

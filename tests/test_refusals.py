@@ -67,7 +67,7 @@ def required(test: ast.expr, *, holds: bool = False) -> Iterator[tuple[ast.expr,
 
 
 def is_bound(node: ast.expr, words: str) -> bool:
-    """Whether an expression is a stated bound, but for slack that is added or a factor."""
+    """Return True if an expression is a stated bound, but for slack that is added or a factor."""
     if isinstance(node, ast.BinOp):
         return is_bound(node.left, words)
     if words.startswith("{"):
@@ -77,7 +77,7 @@ def is_bound(node: ast.expr, words: str) -> bool:
 
 
 def stated(message: str) -> Iterator[tuple[str, str, str]]:
-    """What a message says of a number: the phrase, the sign, the bound."""
+    """Yield the bounds in a message: the phrase, the sign, the number."""
     for phrase in PHRASES:
         for found in re.finditer(phrase, message):
             parts = {"low": None, "high": None, "closed": None, "shut": None} | found.groupdict()

@@ -302,11 +302,6 @@ class Transaction(State):
                 self._now = Now(self.time)
         return self._now
 
-    @property
-    def rules(self) -> int:
-        """The position of the rules in force; 0 without."""
-        return self._rules
-
     def _limits_now(self) -> Limits | None:
         """Return the rules in force; accounts are called by their numbers, and by their names before they have any."""
         found = self._known_limits.get(self._rules)

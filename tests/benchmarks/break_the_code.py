@@ -154,7 +154,7 @@ class Tree:
             os._exit(code)
 
     def wait(self, process: int, seconds: float) -> bool:
-        """Whether pytest has come to its end, within a time limit in seconds."""
+        """Return True if pytest ended by itself within a time limit in seconds."""
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:
             done, status = os.waitpid(process, os.WNOHANG)
@@ -170,7 +170,7 @@ class Tree:
         return self.calls[test].seconds if test in self.calls else 0.0
 
     def fails_anyway(self, test: str) -> bool:
-        """Whether the test fails on the code as it is."""
+        """Return True if the test fails on the unbroken code."""
         if test not in self.fail_anyway:
             self.fail_anyway[test] = bool(self.failures([], [test])[0])
         return self.fail_anyway[test]
@@ -254,7 +254,7 @@ def measure() -> None:
 
 
 def known_calls() -> dict[str, TestCalls]:
-    """What ``--map`` has measured; imports the libraries that the tests did."""
+    """Return the calls that ``--map`` measured; imports the libraries that the tests did."""
     found: dict[str, TestCalls] = {}
     for file in sorted(MAP.parent.glob(f"{MAP.stem}*.json")):  # one for each process that ran tests
         held = json.loads(file.read_text())
