@@ -1,6 +1,7 @@
 """Composition: exact results against golden values and brute force, bounds against exact curves."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath as mp
@@ -32,6 +33,7 @@ from mechanisms import (
     Repeated,
     ZeroConcentratedProfile,
 )
+from mechanisms.arrays import FloatArray
 from mechanisms.composition.composed_loss import compose
 from mechanisms.composition.composed_profile import composed_profile
 from mechanisms.domains.neighbouring import Neighbouring
@@ -45,18 +47,34 @@ def response(epsilon: float, size: int = 2) -> PrivacyProfile:
     return RandomizedResponse(size=size, epsilon=epsilon).profile()
 
 
-def with_laplace(rest: PrivacyProfile, scale: float, x: float) -> float:
-    """Exact δ of Laplace(scale), shift 1, together with another: E[δ_rest(x - loss)] by quadrature."""
+def lower_hull(rest: PrivacyProfile) -> Callable[[FloatArray], FloatArray]:
+    """Return the greatest curve below that of a profile which is convex in e^ε, as every true curve is."""
+    ends = np.exp(np.arange(-12.0, 12.0, 0.0005))
+    heights, corners = rest.delta(np.log(ends)), [0]
+    for i in range(1, ends.size):
+        while len(corners) > 1:
+            a, b = corners[-2:]
+            if (heights[b] - heights[a]) * (ends[i] - ends[a]) < (heights[i] - heights[a]) * (
+                ends[b] - ends[a]
+            ):
+                break
+            corners.pop()
+        corners.append(i)
+    return lambda x: np.interp(np.exp(x), ends[corners], heights[corners])
+
+
+def with_laplace(curve: Callable[[FloatArray], FloatArray], scale: float, x: float) -> float:
+    """Exact δ of Laplace(scale), shift 1, together with another: E[δ(x - loss)] by quadrature, δ that of the other."""
 
     edges = np.linspace(0.0, 1.0, 1001)
     nodes, weights = np.polynomial.legendre.leggauss(4)
     y = (edges[:-1, None] + 0.0005 * (nodes + 1.0)).ravel()
     middle = 0.0005 * np.sum(
-        np.tile(weights, 1000) * np.exp(-y / scale) / (2 * scale) * rest.delta(x - (1.0 - 2.0 * y) / scale)
+        np.tile(weights, 1000) * np.exp(-y / scale) / (2 * scale) * curve(x - (1.0 - 2.0 * y) / scale)
     )
     # Outside [0, 1] the loss is constant. A kink of the curve costs at most about 1e-7.
-    low = 0.5 * rest.delta(x - 1.0 / scale)
-    return middle + low + 0.5 * math.exp(-1.0 / scale) * rest.delta(x + 1.0 / scale)
+    low = 0.5 * curve(x - 1.0 / scale)
+    return middle + low + 0.5 * math.exp(-1.0 / scale) * curve(x + 1.0 / scale)
 
 
 def test_golden_randomized_response_100() -> None:
@@ -150,7 +168,9 @@ def test_a_finite_loss_with_anything_exact_is_exact(rest: PrivacyProfile) -> Non
 
 def test_response_with_laplace_against_quadrature() -> None:
     pair = composed_profile([(LaplaceProfile(1.0, 0.8), 1), (response(0.6), 1)])
-    np.testing.assert_allclose(pair.delta(XS), [with_laplace(response(0.6), 0.8, x) for x in XS], atol=1e-7)
+    np.testing.assert_allclose(
+        pair.delta(XS), [with_laplace(response(0.6).delta, 0.8, x) for x in XS], atol=1e-7
+    )
 
 
 @pytest.mark.slow_cells("rest0-", "rest2-", "rest4-zero-concentrated differential privacy")
@@ -169,7 +189,8 @@ def test_compositions_with_laplace_name_their_bound_and_lie_above(rest: PrivacyP
     pair = composed_profile([(LaplaceProfile(1.0, 0.8), 1), (rest, 1)])
     assert (pair.attained() == (pair,)) == (not bound)
     assert pair.bound == bound
-    exact = np.array([with_laplace(rest, 0.8, x) for x in XS])
+    curve = lower_hull(rest) if isinstance(rest, ZeroConcentratedProfile) else rest.delta
+    exact = np.array([with_laplace(curve, 0.8, x) for x in XS])
     assert np.all(pair.delta(XS) >= exact - 1e-7)
     assert bound or np.all(pair.bounds(XS)[0] <= exact + 1e-7)
     one, two = Fraction(1.0) / Fraction(0.8), rest.pure_epsilon
