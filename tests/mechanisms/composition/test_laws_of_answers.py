@@ -60,7 +60,8 @@ def check(loss: ComposedLoss, asked: str, at: float) -> None:
     given = {asked: at}
     answer = loss.epsilon(at) if asked == "delta" else loss.delta(at)
     least = lower_end(answer) or 0.0
-    attained = any(profile.attained() for profile, _ in loss.releases) or not loss.releases
+    sides = [side for own in loss.directions for side in own.profiles]
+    attained = any(side.attained() for side in sides) or not sides
     assert answer.upper == 0.0 or isinstance(answer, Enclosure) == attained, (given, answer)
     for name, row in loss.theorems(**given).items():
         assert least <= row.upper, (loss.releases, given, name, answer, row)
