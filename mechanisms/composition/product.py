@@ -265,7 +265,7 @@ class Product:
         For one release, δ(x) <= P(L > x) (1 - e^{-h}) for x = sup L - h, as no loss exceeds the supremum. So
         every release exceeds its x_i with probability at least δ_i(x_i) / (1 - e^{-h_i}), all of them with the
         product, and the total then exceeds Σ n_i x_i. Hence δ(ε) >= q (1 - e^{ε - Σ n_i x_i}), that is
-        ε(δ) >= Σ n_i x_i + ln(1 - δ/q) for δ < q. The factor 1 - 1e-6 covers the rounding of δ_i near its zero.
+        ε(δ) >= Σ n_i x_i + ln(1 - δ/q) for δ < q. Of δ_i(x_i) the certified lower end is taken.
         """
         bounds: list[tuple[float, float]] = []
         if time_is_over() or self.largest_loss is None or self._pairs != self.profiles:
@@ -280,7 +280,7 @@ class Product:
                     continue
                 x = float(largest) * (1.0 - share)
                 fall = float(largest - Fraction(x)) * (1.0 + ROUNDING)
-                mass = float(profile.delta(x)) / -math.expm1(-fall) * (1.0 - 1e-6)
+                mass = float(profile.bounds(np.array(x))[0]) / -math.expm1(-fall) * (1.0 - 4 * ROUNDING)
                 if not mass > 0.0:
                     return bounds
                 total += count * x

@@ -324,10 +324,13 @@ def fixed_size_laplace(draw: random.Random) -> Kind:
 
 
 def poisson_replaced_laplace(draw: random.Random) -> Kind:
+    profile, _ = laplace(draw)
+    return _poisson_replaced(profile, _rate(draw))
+
+
+def _poisson_replaced(profile: LaplaceProfile, rate: float) -> Kind:
     """Noise x > 0 has the positive losses: (1-q + q e^{l0}) / (1-q + q e^{-e}), l0 the Laplace loss there."""
-    profile, (law,) = laplace(draw)
-    rate = _rate(draw)
-    e, q = number(law.ceiling), mp.mpf(rate)
+    e, q = number(Fraction(profile.shift) / Fraction(profile.scale)), mp.mpf(rate)
     least = 1 - q + q * mp.exp(-e)
 
     def delta(x: float) -> mp.mpf:
@@ -504,6 +507,18 @@ def test_compositions_next_to_their_largest_loss() -> None:
 @pytest.mark.parametrize("seed", range(3, 11))
 def test_single_releases_next_to_their_largest_loss_often(seed: int) -> None:
     assert violations(1_250, seed, 1) == []
+
+
+@pytest.mark.parametrize(("shift", "scale", "rate"), [(8.98, 0.0115, 5.5e-13), (5.6, 0.006, 0.0147)])
+@pytest.mark.parametrize("share", [1e-6, 1e-3, 0.1])
+def test_the_mass_near_a_largest_loss_is_read_off_the_lower_end_of_its_curve(
+    shift, scale, rate, share
+) -> None:
+    """The upper end is far off here: e^ε is no float."""
+    profile, (curve,) = _poisson_replaced(LaplaceProfile(shift, scale), rate)
+    with mp.workdps(80):
+        delta = share * rate
+        assert curve.delta(compose([(profile, 1)]).product_epsilon(delta).lower) >= delta
 
 
 @pytest.mark.slow
