@@ -31,12 +31,12 @@ from mechanisms import BLOCK
 from mechanisms.parameters import ParameterError
 from verify.betting.anytime_result import AnytimeResult, Bet, Opening, Outlook
 from verify.betting.pair_under_test import PairUnderTest
-from verify.betting.tracked_event import Stakes
 from verify.betting.wealth import Wealth
 from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.interrupts import Stop
 from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached
+from verify.events.predicted_bound import ComingTest
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.stage_sizes import FEWEST_OF_PAIR
 from verify.sampling.tester import ONCE, Candidates, CandidateSource, Pace
@@ -271,7 +271,7 @@ class _Run:
     def _advance(self, pairs: Sequence[PairUnderTest], stretch: int) -> bool:
         """Draw a stretch of some pairs, and bet on one if it promises most of all; return False if nothing is left."""
         for pair in pairs:
-            aim = Stakes(self.wealth.claimed[1], self.wealth.error_of_bound, self._affordable([pair]))
+            aim = ComingTest(self.wealth.claimed[1], self.wealth.error_of_bound, self._affordable([pair]))
             pair.choose_event(self.wealth, aim)
         best = max(self.active, key=lambda pair: (pair.promise, -pair.index))
         start, end = pairs[0].seen, pairs[0].seen + stretch
@@ -358,13 +358,13 @@ class _Run:
         wealth, tracked = self.wealth, pair.tracked
         if tracked is None or not math.isfinite(self.pace.seconds):
             return None
-        aim = Stakes(wealth.claimed[1], wealth.error_of_bound, 4.0 * pair.seen)
+        aim = ComingTest(wealth.claimed[1], wealth.error_of_bound, 4.0 * pair.seen)
         growth = wealth.expected_growth(tracked)
         missing = -math.log(wealth.significance) - float(wealth.state.log_wealth[0])
         promised, needed = tracked.promise(aim), None
         if not wealth.has_rejected and growth > 0.0:
             needed = math.ceil(missing / growth)
-            then = tracked.promise(Stakes(aim.delta, wealth.significance, pair.seen + needed))
+            then = tracked.promise(ComingTest(aim.delta, wealth.significance, pair.seen + needed))
             shown = wealth.epsilon_lower
             if max(promised, shown) <= 0.0 or max(then, shown) <= wealth.claimed[0]:
                 needed = None  # a few draws that happened to win are no reason to expect it

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 from algorithms.blocks import Executor, Serial
 from verify.conduct.progress import Progress, no_progress
+from verify.events.predicted_bound import ComingTest
 from verify.neighbouring.adjacency import Adjacency, Pair
 from verify.neighbouring.generation import PairScorer, climb, shrink
 from verify.neighbouring.pair_draws import Draw, PairDraws
-from verify.neighbouring.pair_score import FinalTest
 from verify.neighbouring.point_profiles import profiled_pairs, written_pairs
 from verify.neighbouring.successive_halving import ComparedPair, PairComparison, whole_blocks
 
@@ -95,7 +95,7 @@ class SearchResult:
 def search_neighbours(
     adjacency: Adjacency,
     draw: Draw,
-    test: FinalTest,
+    test: ComingTest,
     *,
     samples: int,
     seed: int,

@@ -21,6 +21,7 @@ import numpy as np
 from mechanisms import BLOCK
 from mechanisms.parameters import ParameterError
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.predicted_bound import ComingTest
 from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
 
@@ -68,6 +69,10 @@ class LookPlan:
     strict_error: float
     seed: int
     lattice: bool = False
+
+    def coming_test(self, error: float) -> ComingTest:
+        """Return the final test, at one of the two errors."""
+        return ComingTest(self.delta, error, self.final_samples)
 
     def stream(self, index: int, stage: SpawnKey, world: bool, *, alike: bool) -> WorldStream:
         """Return the draws of one world of a candidate at a stage."""

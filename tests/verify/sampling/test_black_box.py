@@ -17,6 +17,7 @@ from algorithms.blocks import Processes
 from verify.conduct.interrupts import Stop
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
+from verify.events.predicted_bound import ComingTest
 from verify.events.search import Found, search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
 from verify.events.worlds import NeighbouringWorlds
@@ -251,9 +252,9 @@ def test_the_reported_confidence_does_not_refute() -> None:
 def test_events_are_laid_out_and_compared_on_different_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def spy(fit: WorldSamples, choose: WorldSamples, **options: Any) -> Found:
+    def spy(fit: WorldSamples, choose: WorldSamples, test: ComingTest, **options: Any) -> Found:
         seen.append(not any(np.shares_memory(a.values, b.values) for a in fit for b in choose))
-        return search_events(fit, choose, **options)
+        return search_events(fit, choose, test, **options)
 
     monkeypatch.setattr("verify.sampling.event_choice.search_events", spy)
     run(laplace(0.5))
