@@ -237,13 +237,11 @@ class FunctionPairs(CandidateSource):
             self.runs.subject.neighbours,
             self.draw,
             ComingTest(self.delta, error, final_samples),
+            replace(self.conduct, progress=subprogress(self.conduct.progress, 0.0, 0.25)),
             samples=samples,
-            seed=self.conduct.seed,
             seeds=len(known_pairs(self.runs)),
             examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
             written=written_numbers(self.runs.subject.function),
-            tell=subprogress(self.conduct.progress, 0.0, 0.25),
-            executor=self.conduct.effort.executor,
         )
 
     def _worlds(self, pair: Pair, *, found: bool = False) -> NeighbouringWorlds:

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import EFFORTS
 from verify.events.predicted_bound import ComingTest
 from verify.events.view_sample import Column, ViewSample
 from verify.neighbouring import successive_halving
@@ -65,7 +67,7 @@ def rare_leak(pair, other, n, seed):
 
 def search(seed):
     test = ComingTest(0.0, 5e-5, 1_000_000)
-    return search_neighbours(Labels(), rare_leak, test, samples=600_000, seed=seed)
+    return search_neighbours(Labels(), rare_leak, test, Conduct(EFFORTS["quick"], seed, ""), samples=600_000)
 
 
 @pytest.mark.slow
