@@ -206,7 +206,8 @@ def test_events_of_an_earlier_run_are_bet_on_from_the_first_draw():
     ("options", "words"),
     [
         ({"samples": 100}, "samples = 100: must be at least 128"),
-        ({"epsilon": -1.0}, "epsilon = -1.0: must lie in"),
+        ({"epsilon": -1.0}, "epsilon = -1.0: must not be negative"),
+        ({"epsilon": 700.0}, "epsilon = 700.0: must lie in"),
         ({"significance": 0.0}, "must lie in"),
     ],
 )
