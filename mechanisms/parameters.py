@@ -1,4 +1,4 @@
-"""Parameters: checks whose refusals name the parameter, the value and the rule; and values that hold many."""
+"""Checks of parameters: a refusal names the parameter, the value and the rule. Functions of a value of parameters."""
 
 from __future__ import annotations
 

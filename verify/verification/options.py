@@ -221,7 +221,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Question(Options):
+class SubjectOptions(Options):
     """A subject, and the options of its verification."""
 
     subject: object
