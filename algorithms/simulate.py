@@ -139,18 +139,13 @@ class RunsInBlocks(Runs):
     store
         The store of finished blocks of 64 runs: the same call goes on after any stop, and one with more runs
         has these already.
-
-    Raises
-    ------
-    ParameterError
-        If `workers` is below 1, or a stored block is damaged.
     """
 
     workers: int | Executor = 1
     store: BlockStore | None = None
 
     def finished(self, blocks: Blocks) -> Finished:
-        """Return the results of the blocks."""
+        """Return the results of the blocks; see `run_blocks` for errors."""
         return run_blocks([blocks], self.workers, store=self.store, progress=self.progress)
 
 

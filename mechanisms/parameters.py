@@ -197,7 +197,7 @@ def takes(
     6
     """
     classes = reversed(cast("type", kind).__mro__)
-    attributes = "".join(filter(None, (_attributes(vars(each).get("__doc__") or "") for each in classes)))
+    attributes = "".join(_attributes(vars(each).get("__doc__") or "") for each in classes)
 
     def decorate(function: Callable[[_Value], _Result]) -> Callable[_Fields, _Result]:
         returned = inspect.signature(function).return_annotation
