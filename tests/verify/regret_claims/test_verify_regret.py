@@ -287,7 +287,7 @@ def test_the_command(tmp_path):
     ],
 )
 def test_wrong_arguments(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong if "settings" not in wrong else {"k": 1}))):
+    with pytest.raises(SettingError, match=next(iter(wrong if "settings" not in wrong else {"k": 1}))):
         regret("cucb-ldp-bit", **wrong)
 
 
