@@ -49,6 +49,8 @@ class BudgetExceeded(Refusal):
 
     Parameters
     ----------
+    amounts
+        `asked` and `left`.
     bounds
         The quantity that the limit bounds, in words, where that is less than the name of the limit suggests.
     """
@@ -56,8 +58,7 @@ class BudgetExceeded(Refusal):
     def __init__(
         self,
         record: object,
-        asked: str,
-        left: str,
+        amounts: tuple[str, str],
         where: Place,
         neighbouring: Neighbouring = Neighbouring.REPLACE_ONE,
         limit: str = "its budget",
@@ -65,10 +66,11 @@ class BudgetExceeded(Refusal):
         bounds: str = "",
         others: tuple[object, ...] = (),
     ) -> None:
+        self.asked, self.left = amounts
         room = "" if again is None else f"; there is room again from {again:%Y-%m-%d %H:%M} UTC"
         super().__init__(
-            f"release refused: it charges record {record!r} {asked}, and only {left} is left of {limit}{room}, "
-            f"neighbours: {neighbouring}{bounds and f' ({bounds})'}{_others_text(others)}",
+            f"release refused: it charges record {record!r} {self.asked}, and only {self.left} is left of "
+            f"{limit}{room}, neighbours: {neighbouring}{bounds and f' ({bounds})'}{_others_text(others)}",
             where,
         )
         self.neighbouring = neighbouring
@@ -76,8 +78,6 @@ class BudgetExceeded(Refusal):
         self.again = again
         self.record = record
         self.others = others
-        self.asked = asked
-        self.left = left
 
 
 _NAMED = 10

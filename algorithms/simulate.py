@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Simulation
 from accountant.gates.random_streams import RandomStream
-from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Tell, run_blocks
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Finished, Tell, run_blocks
 from algorithms.learner import PhasedLearner, check_horizon
 from algorithms.play import BuildLearner, play_fresh, play_phases
 from algorithms.problems import Problem
 from algorithms.reward_curve import RewardCurve
 from mechanisms import BLOCK, LaneStreams
-from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError, whole_number
+from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError, takes, whole_number
 
 _BLOCKS_AT_ONCE = 32  # of lanes, in one array: with 16, a run takes a tenth to a fifth longer
 _MOST_RESULTS = 10**9  # 8 GB
@@ -45,7 +44,7 @@ class Trace:
         The share of runs that were not simulated in this time, but read from a store.
     """
 
-    rounds: npt.NDArray[np.int64]
+    rounds: IntArray
     regret: FloatArray
     reward: FloatArray
     seconds: float
@@ -83,27 +82,92 @@ class Trace:
         return int(self.rounds[-1]) * self.runs * (1.0 - self.stored) / max(self.seconds, 1e-9)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """Independent runs of a learner.
+
+    Attributes
+    ----------
+    horizon
+        Rounds per run.
+    runs
+        The number of runs.
+    seed
+        The seed of all randomness, a non-negative integer.
+    checkpoints
+        The number of rounds (spaced geometrically) at which results are kept.
+    progress
+        Function that is called with the share done.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range.
+    """
+
+    horizon: int
+    runs: int
+    seed: int
+    checkpoints: int = 50
+    progress: Callable[[float], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("runs", self.runs), ("checkpoints", self.checkpoints)):
+            whole_number(name, value, least=1)
+        if self.runs * self.checkpoints > _MOST_RESULTS:
+            raise ParameterError(
+                f"runs = {self.runs!r}, checkpoints = {self.checkpoints!r}: their product must be at most "
+                f"{_MOST_RESULTS:,}, for as many results are kept"
+            )
+        check_horizon(self.horizon)
+        whole_number("seed", self.seed, least=0)
+
+    @property
+    def rounds(self) -> IntArray:
+        """The checkpoints."""
+        return checkpoint_rounds(self.horizon, self.checkpoints)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsInBlocks(Runs):
+    """Independent runs that are simulated in blocks, which change no outcome.
+
+    Attributes
+    ----------
+    workers
+        Worker processes (1 runs in this one), or an executor (`algorithms.blocks`).
+    store
+        The store of finished blocks of 64 runs: the same call goes on after any stop, and one with more runs
+        has these already.
+    """
+
+    workers: int | Executor = 1
+    store: BlockStore | None = None
+
+    def finished(self, blocks: Blocks) -> Finished:
+        """Return the results of the blocks; see `run_blocks` for errors."""
+        return run_blocks([blocks], self.workers, store=self.store, progress=self.progress)
+
+
+@dataclass(frozen=True)
+class _RunsOfLearner(RunsInBlocks):
+    """The runs of a learner on a problem."""
+
+    build: BuildLearner
+    problem: Problem
+
+
 @dataclass(frozen=True)
 class _Job:
     build: BuildLearner
     problem: Problem
     seed: int
-    rounds: npt.NDArray[np.int64]
+    rounds: IntArray
 
 
-def simulate(
-    build: BuildLearner,
-    problem: Problem,
-    *,
-    horizon: int,
-    runs: int,
-    seed: int,
-    checkpoints: int = 50,
-    workers: int | Executor = 1,
-    store: BlockStore | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Trace:
-    """Simulate `runs` independent runs.
+@takes(_RunsOfLearner)
+def simulate(asked: _RunsOfLearner) -> Trace:
+    """Simulate independent runs.
 
     A run's outcome depends on `seed` and its own number only, not on `runs`, `workers` or `store`. A learner that holds
     its actions (`PhasedLearner`) is played phase by phase, each lane on its own clock: the law is the same, and a
@@ -115,50 +179,21 @@ def simulate(
         Function that makes a learner on a gate.
     problem
         The problem to play.
-    horizon
-        Rounds per run.
-    runs
-        The number of runs.
-    seed
-        A non-negative integer.
-    checkpoints
-        The number of rounds (spaced geometrically) at which regret is kept.
-    workers
-        Worker processes (1 runs in this one), or an executor (`algorithms.blocks`).
-    store
-        The store of finished blocks of 64 runs: the same call goes on after any stop, and one with more runs
-        has these already.
-    progress
-        Function that is called with the share done.
 
     Raises
     ------
     ParameterError
         If `horizon`, `runs` or `workers` is below 1, or `seed` is negative; or a stored block is damaged.
     """
-    check_counts(horizon, runs, checkpoints, seed)
     start = time.perf_counter()
-    job = _Job(build, problem, seed, checkpoint_rounds(horizon, checkpoints))
+    job = _Job(asked.build, asked.problem, asked.seed, asked.rounds)
     words = "rewards of a simulation at checkpoints, 64 lanes a block"
-    says = work_description(words, build, problem, seed, job.rounds.tolist())
-    blocks = Blocks(functools.partial(_run, job), math.ceil(runs / BLOCK), _BLOCKS_AT_ONCE, says)
-    done = run_blocks([blocks], workers, store=store, progress=progress)
-    reward = np.concatenate([block["reward"] for block in done.results[0]], axis=1)[:, :runs]
-    regret = problem.benchmark * job.rounds[:, np.newaxis] - reward
+    says = work_description(words, job.build, job.problem, job.seed, job.rounds.tolist())
+    work = functools.partial(_run, job)
+    done = asked.finished(Blocks(work, math.ceil(asked.runs / BLOCK), _BLOCKS_AT_ONCE, says))
+    reward = np.concatenate([block["reward"] for block in done.results[0]], axis=1)[:, : asked.runs]
+    regret = job.problem.benchmark * job.rounds[:, np.newaxis] - reward
     return Trace(job.rounds, regret, reward, time.perf_counter() - start, done.stored)
-
-
-def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
-    """Raise `ValueError` unless there is something to simulate."""
-    for name, value in (("runs", runs), ("checkpoints", checkpoints)):
-        whole_number(name, value, least=1)
-    if runs * checkpoints > _MOST_RESULTS:
-        raise ParameterError(
-            f"runs = {runs!r}, checkpoints = {checkpoints!r}: their product must be at most {_MOST_RESULTS:,}, for as "
-            "many results are kept"
-        )
-    check_horizon(horizon)
-    whole_number("seed", seed, least=0)
 
 
 def work_description(
@@ -169,7 +204,7 @@ def work_description(
     return said if rounds is None else {**said, "rounds": rounds}
 
 
-def checkpoint_rounds(horizon: int, count: int) -> npt.NDArray[np.int64]:
+def checkpoint_rounds(horizon: int, count: int) -> IntArray:
     """Return at most `count` rounds up to and with `horizon`, spaced geometrically from 1."""
     return np.unique(np.round(np.geomspace(horizon, 1, count)).astype(np.int64))
 

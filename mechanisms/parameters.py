@@ -1,13 +1,15 @@
-"""Parameter checks: every refusal names the parameter, the value and the rule."""
+"""Checks of parameters: a refusal names the parameter, the value and the rule. Functions of a value of parameters."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import numbers
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 LEAST_DELTA = 1e-300
 """The least delta that noise is calibrated for: near the smallest floats too few digits are left to prove anything."""
@@ -161,3 +163,68 @@ def check_largest_loss(name: str, loss: Fraction) -> None:
     """Check that a mechanism's largest loss leaves room to be added up in floats."""
     if loss > 1e290:
         raise ParameterError(f"{name}: the largest privacy loss must be at most 1e290")
+
+
+_Fields = ParamSpec("_Fields")
+_Value = TypeVar("_Value")
+_Result = TypeVar("_Result")
+
+
+def takes(
+    kind: Callable[_Fields, _Value],
+) -> Callable[[Callable[[_Value], _Result]], Callable[_Fields, _Result]]:
+    """Let a function of one frozen value take the value's fields as its parameters.
+
+    The fields become its signature. The attributes that the class and its bases document are added to the parameters
+    of its documentation.
+
+    Parameters
+    ----------
+    kind
+        The class of the value, a dataclass. It checks the fields, once.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Sides:
+    ...     length: int
+    ...     width: int = 1
+    >>> @takes(Sides)
+    ... def area(sides: Sides) -> int:
+    ...     return sides.length * sides.width
+    >>> area(3, width=2)
+    6
+    """
+    classes = reversed(cast("type", kind).__mro__)
+    attributes = "".join(_attributes(vars(each).get("__doc__") or "") for each in classes)
+
+    def decorate(function: Callable[[_Value], _Result]) -> Callable[_Fields, _Result]:
+        returned = inspect.signature(function).return_annotation
+        signature = inspect.signature(kind).replace(return_annotation=returned)
+
+        @functools.wraps(function)
+        def called(*args: _Fields.args, **kwargs: _Fields.kwargs) -> _Result:
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:  # in the name of the function, not of the class
+                raise TypeError(f"{function.__name__}(): {error}") from None
+            return function(kind(*args, **kwargs))
+
+        vars(called)["__signature__"] = signature
+        before, *after = re.split(_AFTER_PARAMETERS, inspect.getdoc(function) or "", maxsplit=1)
+        called.__doc__ = "\n\n".join([before + attributes, *after])
+        return called
+
+    return decorate
+
+
+_AFTER_PARAMETERS = r"\n\n(?=(?:Returns|Raises|Examples)\n-)"
+
+
+def _attributes(documentation: str) -> str:
+    """Return the attributes of a class as its documentation has them."""
+    found = re.search(
+        r"\nAttributes\n-+(\n.+?)(?=\n\n\w+\n-|\Z)", inspect.cleandoc(documentation), flags=re.DOTALL
+    )
+    return "" if found is None else found[1]

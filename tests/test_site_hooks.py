@@ -1,5 +1,6 @@
 """The sources of the site exist, and docstrings are rendered as they are meant."""
 
+import inspect
 import json
 import re
 import runpy
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 import click
 import pytest
 
+from algorithms import simulate
 from verify.zoo import specimens
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -94,3 +96,16 @@ def test_the_page_of_files_has_every_key_table_and_entry():
     assert [word for word in (*tables, *entries) if f"`{word}`" not in page] == []
     assert len(tables) >= 8
     assert len(entries) >= 12
+
+
+@pytest.mark.slow
+def test_a_function_of_a_value_is_shown_with_the_fields_that_it_takes():
+    griffe = pytest.importorskip("griffe")
+    file = DOCS.parent / "algorithms" / "simulate.py"
+    shown = griffe.visit("algorithms.simulate", file, file.read_text())["simulate"]
+    runpy.run_path(str(DOCS / "hooks" / "signatures.py"))["TakenFields"]().on_function(func=shown)
+    names = list(inspect.signature(simulate).parameters)
+    assert [each.name for each in shown.parameters] == names
+    assert len(names) > 8
+    described = {section.kind.value: section.value for section in shown.docstring.parse("numpy")}
+    assert sorted(each.name for each in described["parameters"]) == sorted(names)

@@ -178,7 +178,7 @@ class Accounts:
             bounds = words_of_rule(rule, self.rules, self.composition, self.budget)
         others = tuple(each for each in self._short(entries) if each != refused.record)
         return BudgetExceeded(
-            refused.record, *words, place, self.neighbouring, limit, refused.again, bounds, others
+            refused.record, words, place, self.neighbouring, limit, refused.again, bounds, others
         )
 
     def _short(self, entries: Sequence[Entry]) -> list[RecordId]:

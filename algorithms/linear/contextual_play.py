@@ -13,12 +13,12 @@ import numpy as np
 
 from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
-from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Tell, run_blocks
+from algorithms.blocks import Arrays, Blocks, Tell
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.problems.own_draws import checked_contexts, checked_rewards
 from algorithms.reward_curve import RewardCurve
-from algorithms.simulate import Trace, check_counts, checkpoint_rounds, work_description
+from algorithms.simulate import RunsInBlocks, Trace, work_description
 from algorithms.unit import RecordOf, each_its_own
 from mechanisms import BLOCK, LaneStreams, Randomness, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
@@ -191,16 +191,7 @@ def _observed(
 
 
 def simulate_contexts(
-    build: BuildContextual,
-    problem: LinearContexts,
-    *,
-    horizon: int,
-    runs: int,
-    seed: int,
-    checkpoints: int = 50,
-    workers: int | Executor = 1,
-    store: BlockStore | None = None,
-    progress: Callable[[float], None] | None = None,
+    build: BuildContextual, problem: LinearContexts, asked: RunsInBlocks
 ) -> ContextualTrace:
     """Simulate independent runs; a run depends on the seed and its own number only.
 
@@ -208,25 +199,24 @@ def simulate_contexts(
     ----------
     build
         Function that makes a learner on a gate.
-    problem, horizon, runs, seed, checkpoints, workers, store, progress
-        As of `algorithms.simulate.simulate`.
+    problem
+        The problem to play.
+    asked
+        The runs.
 
     Raises
     ------
     ParameterError
-        If horizon, runs, checkpoints or workers is below 1, or seed negative; or a stored block is damaged.
+        If there is less than one worker, or a stored block is damaged.
     """
-    check_counts(horizon, runs, checkpoints, seed)
     start = time.perf_counter()
-    rounds = checkpoint_rounds(horizon, checkpoints)
+    rounds = asked.rounds
     words = "contextual rewards, regret and what radii allow at checkpoints, 64 lanes a block"
-    says = work_description(words, build, problem, seed, rounds.tolist())
-    work = functools.partial(_simulate_lanes, build, problem, seed, rounds.tolist())
-    done = run_blocks(
-        [Blocks(work, math.ceil(runs / BLOCK), says=says)], workers, store=store, progress=progress
-    )
+    says = work_description(words, build, problem, asked.seed, rounds.tolist())
+    work = functools.partial(_simulate_lanes, build, problem, asked.seed, rounds.tolist())
+    done = asked.finished(Blocks(work, math.ceil(asked.runs / BLOCK), says=says))
     reward, regret, allowed = (
-        np.concatenate([block[name] for block in done.results[0]], axis=1)[:, :runs]
+        np.concatenate([block[name] for block in done.results[0]], axis=1)[:, : asked.runs]
         for name in ("reward", "regret", "allowed")
     )
     return ContextualTrace(rounds, regret, reward, time.perf_counter() - start, done.stored, allowed=allowed)

@@ -18,7 +18,7 @@ from algorithms.linear.linear_phases import Phase
 from algorithms.linear.phased_elimination import PhasedElimination
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.own_draws import checked_averages
-from algorithms.simulate import Trace, check_counts, work_description
+from algorithms.simulate import Runs, Trace, work_description
 from algorithms.unit import RecordOf, each_its_own
 from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
@@ -235,7 +235,7 @@ def simulate_phases(
         If runs, rounds or workers is below 1 or seed negative; or a stored run is damaged; or a run has no end, as
         `play_linear`.
     """
-    check_counts(1 if rounds is None else rounds, runs, 1, seed)
+    Runs(horizon=1 if rounds is None else rounds, runs=runs, seed=seed, checkpoints=1)  # checks them
     start = time.perf_counter()
     says = work_description("runs of a linear learner, one a block", build, problem, seed, rounds)
     one = functools.partial(_simulate_run, build, problem, seed, rounds)

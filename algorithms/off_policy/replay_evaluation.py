@@ -30,7 +30,7 @@ The estimates are computed from raw logs: they are not private.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -41,9 +41,9 @@ from algorithms.learner import Learner
 from algorithms.off_policy.estimates import Estimate, inverse_propensity, replay_estimate, self_normalised
 from algorithms.off_policy.logged_bandit import LoggedBandit
 from algorithms.problems import ProblemError
-from algorithms.simulate import check_counts, checkpoint_rounds
+from algorithms.simulate import Runs, checkpoint_rounds
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import ParameterError, open_unit, whole_number
+from mechanisms.parameters import ParameterError, open_unit, takes, whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,19 +74,37 @@ def expected_rounds(log: LoggedBandit, runs: int) -> int:
     return int(log.events // runs * log.least_propensity * (1.0 + 1e-12))
 
 
-def evaluate(
-    build: Callable[[Gate], Learner],
-    log: LoggedBandit,
-    *,
-    horizon: int,
-    runs: int = 1,
-    seed: int = 0,
-    delay: int = 0,
-    error: float = 0.05,
-    checkpoints: int = 50,
-    progress: Callable[[float], None] | None = None,
-) -> Evaluation:
+@dataclass(frozen=True)
+class _RunsOnLog(Runs):
+    """The runs of a learner on a log, which they share.
+
+    Attributes
+    ----------
+    delay
+        The number of further rounds after which a round's reward reaches the learner.
+    error
+        The probability with which each interval may miss.
+    """
+
+    build: Callable[[Gate], Learner]
+    log: LoggedBandit
+    _: KW_ONLY
+    runs: int = 1
+    seed: int = 0
+    delay: int = 0
+    error: float = 0.05
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("delay", self.delay, least=0)
+        open_unit("error", self.error)
+
+
+@takes(_RunsOnLog)
+def evaluate(asked: _RunsOnLog) -> Evaluation:
     """Estimate the reward that a learner would have earned on a log.
+
+    The runs share the log. Where it ends, a run has fewer rounds than the horizon.
 
     Parameters
     ----------
@@ -94,20 +112,6 @@ def evaluate(
         Function that makes a learner of the log's structure on a gate.
     log
         The logged events.
-    horizon
-        The most rounds of a run.
-    runs
-        The number of independent runs that share the log.
-    seed
-        The seed of the shares, the rejections and the learner; a non-negative integer.
-    delay
-        The number of further rounds after which a round's reward reaches the learner.
-    error
-        The probability with which each interval may miss.
-    checkpoints
-        The number of rounds at which the curve is stored.
-    progress
-        Function that is called with the share done.
 
     Raises
     ------
@@ -116,24 +120,22 @@ def evaluate(
     ParameterError
         If a number is out of range, or the log is too short for a round in each run.
     """
-    check_counts(horizon, runs, checkpoints, seed)
-    whole_number("delay", delay, least=0)
-    open_unit("error", error)
+    log, runs = asked.log, asked.runs
     if expected_rounds(log, runs) < 1:
         raise ParameterError(
             f"runs = {runs!r}: {log.events} events and a least propensity of {log.least_propensity:g} are not expected "
             "to give each run a round; ask for fewer runs, or give a log of more events or larger propensities"
         )
-    shares, *seeds = np.random.SeedSequence(seed).spawn(runs + 1)
+    shares, *seeds = np.random.SeedSequence(asked.seed).spawn(runs + 1)
     dealt = np.random.default_rng(shares).permutation(log.events) % runs
     done: list[_Replayed] = []
     for run, own in enumerate(seeds):
-        done.append(_replay(build, log, np.flatnonzero(dealt == run), horizon, delay, own))
-        if progress is not None:
-            progress((run + 1) / runs)
+        done.append(_replay(asked, np.flatnonzero(dealt == run), own))
+        if asked.progress is not None:
+            asked.progress((run + 1) / runs)
     accepted = np.concatenate([each.accepted for each in done])
     if not accepted.size:
-        raise ParameterError(f"seed = {seed!r}: no event of the log was accepted; give a longer log")
+        raise ParameterError(f"seed = {asked.seed!r}: no event of the log was accepted; give a longer log")
     weights = np.concatenate([each.weights for each in done])
     rewards = np.concatenate([each.rewards for each in done])
     played = np.array([each.accepted.size for each in done])
@@ -141,12 +143,12 @@ def evaluate(
     of_rounds = np.repeat(np.arange(runs), played)
     of_events = np.repeat(np.arange(runs), [each.weights.size for each in done])
     estimates = (
-        replay_estimate(accepted, error, of_rounds),
-        inverse_propensity(weights, rewards, most, error, of_events),
+        replay_estimate(accepted, asked.error, of_rounds),
+        inverse_propensity(weights, rewards, most, asked.error, of_events),
         self_normalised(weights, rewards, of_events),
     )
     common = int(played.min())
-    rounds = checkpoint_rounds(common, checkpoints) if common else np.zeros(0, dtype=np.int64)
+    rounds = checkpoint_rounds(common, asked.checkpoints) if common else np.zeros(0, dtype=np.int64)
     earned = np.cumsum([each.accepted[:common] for each in done], axis=1)[:, rounds - 1]
     return Evaluation(estimates, played, int(weights.size), rounds, earned.mean(axis=0) / rounds)
 
@@ -158,19 +160,13 @@ class _Replayed:
     rewards: FloatArray
 
 
-def _replay(
-    build: Callable[[Gate], Learner],
-    log: LoggedBandit,
-    share: npt.NDArray[np.intp],
-    horizon: int,
-    delay: int,
-    seed: np.random.SeedSequence,
-) -> _Replayed:
+def _replay(asked: _RunsOnLog, share: npt.NDArray[np.intp], seed: np.random.SeedSequence) -> _Replayed:
     """Play a learner on the events of a share, in their order."""
+    log = asked.log
     noise, rejections = seed.spawn(2)
     gate = Simulation(noise, 1)
-    learner: Any = build(gate)
-    _check_learner(learner, delay)
+    learner: Any = asked.build(gate)
+    _check_learner(learner, asked.delay)
     actions, rewards, propensities = log.actions[share], log.rewards[share], log.propensities[share]
     taken = np.random.default_rng(rejections).random(share.size) * propensities < log.least_propensity
     agreeing = [np.flatnonzero(actions == arm) for arm in range(log.structure.arms)]
@@ -178,7 +174,7 @@ def _replay(
     weights, earned = np.zeros(share.size), list[float]()
     waiting: list[tuple[Private, Any]] = []
     now = 0
-    while len(earned) < horizon:
+    while len(earned) < asked.horizon:
         ticket = learner.issue() if hasattr(learner, "issue") else None
         arm = int((learner.act() if ticket is None else ticket.action)[0, 0])
         coming = accepted[arm]
@@ -194,7 +190,7 @@ def _replay(
         earned.append(float(reward))
         record = int(share[end - 1])
         waiting.append((gate.private(np.array([[reward]]), learner.feedback_domain, record), ticket))
-        if len(waiting) > delay:
+        if len(waiting) > asked.delay:
             feedback, of = waiting.pop(0)
             if of is None:
                 learner.observe(feedback)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -10,34 +11,44 @@ from algorithms.problems.linear import LinearBandit
 from algorithms.problems.named_problems import ProblemEntry
 from algorithms.problems.problem_errors import SettingError
 from algorithms.problems.problem_settings import Parameter
+from mechanisms.parameters import takes
 
 Layout = Literal["sphere", "ball", "axes"]
 
 
-def _linear(
-    dimension: int,
-    actions: int,
-    layout: Layout,
-    length: float,
-    sigma: float,
-    population: int,
-    replacement: Literal["no", "yes"],
-    rewards: Literal["signs", "gaussian"],
-    instance: int,
-) -> LinearBandit:
-    rng = np.random.default_rng(instance)
+@dataclass(frozen=True, kw_only=True)
+class _LinearSettings:
+    """The parameters of the problem, as its entry describes them."""
+
+    dimension: int
+    actions: int
+    layout: Layout
+    length: float
+    sigma: float
+    population: int
+    replacement: Literal["no", "yes"]
+    rewards: Literal["signs", "gaussian"]
+    instance: int
+
+
+@takes(_LinearSettings)
+def _linear(asked: _LinearSettings) -> LinearBandit:
+    rng, dimension, actions = np.random.default_rng(asked.instance), asked.dimension, asked.actions
     vectors = rng.standard_normal((actions + 1, dimension))
     vectors /= np.linalg.norm(vectors, axis=1)[:, np.newaxis]
     chosen, direction = vectors[:-1], vectors[-1]
-    if layout == "ball":
+    if asked.layout == "ball":
         chosen = chosen * rng.random((actions, 1)) ** (1.0 / dimension)
-    elif layout == "axes":
+    elif asked.layout == "axes":
         if actions > dimension:
             raise SettingError(
                 f"actions = {actions}: must be at most dimension = {dimension} with layout = axes"
             )
         chosen = np.eye(dimension)[:actions]
-    return LinearBandit(chosen, length * direction, sigma, population, rewards, replacement == "yes")
+    replacement = asked.replacement == "yes"
+    return LinearBandit(
+        chosen, asked.length * direction, asked.sigma, asked.population, asked.rewards, replacement
+    )
 
 
 linear_problems: dict[str, ProblemEntry[LinearBandit]] = {

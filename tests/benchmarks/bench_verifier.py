@@ -22,6 +22,7 @@ from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.outputs.read_outputs import read_outputs
 from verify.sampling.black_box import black_box_test
+from verify.sampling.draws import ClaimTest
 from verify.sampling.stouffer import Stouffer
 
 COLUMNS = (Column("output", "the output", "real"),)
@@ -47,7 +48,7 @@ def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
 def black_box(samples: int) -> object:
     """One whole black-box test of a scalar mechanism."""
     return black_box_test(
-        [NeighbouringWorlds(("0", "1"), draw)], claim_epsilon=1.0, claim_delta=0.0, samples=samples, seed=0
+        [NeighbouringWorlds(("0", "1"), draw)], ClaimTest(epsilon=1.0, delta=0.0, samples=samples, seed=0)
     )
 
 

@@ -17,6 +17,7 @@ from scipy import special
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.black_box import black_box_test
+from verify.sampling.draws import ClaimTest
 
 RUNS = 2_000
 SAMPLES = 64_000
@@ -50,10 +51,7 @@ def audit(mechanism: Mechanism, kind: Any, delta: float, seed: int) -> tuple[boo
 
     result = black_box_test(
         [NeighbouringWorlds(("0", "1"), draw)],
-        claim_epsilon=TRUTH,
-        claim_delta=delta,
-        samples=SAMPLES,
-        seed=seed,
+        ClaimTest(epsilon=TRUTH, delta=delta, samples=SAMPLES, seed=seed),
     )
     return result.epsilon_lower > TRUTH, result.refuted
 

@@ -31,13 +31,13 @@ from mechanisms import BLOCK
 from mechanisms.parameters import ParameterError
 from verify.betting.anytime_result import AnytimeResult, Bet, Opening, Outlook
 from verify.betting.pair_under_test import PairUnderTest
-from verify.betting.tracked_event import Stakes
 from verify.betting.wealth import Wealth
-from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.interrupts import Stop
 from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached
+from verify.events.predicted_bound import ComingTest
 from verify.events.worlds import NeighbouringWorlds
+from verify.sampling.draws import ClaimTest
 from verify.sampling.stage_sizes import FEWEST_OF_PAIR
 from verify.sampling.tester import ONCE, Candidates, CandidateSource, Pace
 
@@ -87,14 +87,9 @@ SCHEDULE = _BettingSchedule()
 
 def anytime_test(
     candidates: Sequence[NeighbouringWorlds],
+    test: ClaimTest,
     *,
-    claim_epsilon: float,
-    claim_delta: float,
-    samples: int,
-    confidence: float = 0.95,
-    significance: float = FALSE_ALARM,
-    seed: int,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
     opening: Opening | None = None,
     source: CandidateSource | None = None,
     pace: Pace = ONCE,
@@ -105,18 +100,12 @@ def anytime_test(
     ----------
     candidates
         The pairs of neighbouring worlds; both orders of each are bet on.
-    claim_epsilon, claim_delta
-        The claim; ε in [0, 700), δ in [0, 1).
-    samples
-        The most draws to spend: both worlds, all pairs, and the search for more.
-    confidence
-        The confidence of the lower bound on ε.
-    significance
-        The claim is refuted when the wealth reaches 1 / `significance`; at most half of 1 - `confidence`.
-    seed
-        The seed of everything random. With an `opening`, one that no earlier run used.
+    test
+        The claim, with ε below 700; the draws, of the search for more pairs too; the confidence of the lower bound on
+        ε; and the significance: the claim is refuted when the wealth reaches 1 / significance, which is at most half of
+        1 - confidence. With an `opening`, the seed is one that no earlier run used.
     progress
-        Function that is called with the share of `samples` that is spent, and the present task in words.
+        Function that is called with the share of the draws that is spent, and the present task in words.
     opening
         The wealth of earlier runs.
     source
@@ -133,24 +122,23 @@ def anytime_test(
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or a candidate draws something else than it was asked for.
+        If there are no candidates, or too few draws for them, the claim has too large an ε, or a candidate draws
+        something else than it was asked for.
     Stop
         If it came before any bet.
     """
     if not candidates:
         raise ParameterError("candidates must not be empty")
-    for name, level in (("confidence", confidence), ("significance", significance)):
-        if not 0.0 < level < 1.0:
-            raise ParameterError(f"{name} = {level!r}: must lie in (0, 1)")
-    significance = min(significance, (1.0 - confidence) / 2.0)  # the error of the bound pays for it, too
+    confidence = test.confidence
+    significance = min(test.significance, (1.0 - confidence) / 2.0)  # the error of the bound pays for it, too
     least = FEWEST_OF_PAIR * len(candidates)
-    if samples < least:
+    if test.samples < least:
         raise ParameterError(
-            f"samples = {samples:,}: must be at least {least:,} for {len(candidates)} pair(s) of neighbours"
+            f"samples = {test.samples:,}: must be at least {least:,} for {len(candidates)} pair(s) of neighbours"
         )
-    source = source or Candidates(candidates, samples)
-    wealth = Wealth(claim_epsilon, claim_delta, confidence, significance, opening or Opening())
-    run = _Run(wealth, candidates, samples, seed, progress or no_progress, source, pace)
+    source = source or Candidates(candidates, test.samples)
+    wealth = Wealth(test.epsilon, test.delta, confidence, significance, opening or Opening())
+    run = _Run(wealth, candidates, test.samples, test.seed, progress, source, pace)
     stopped: Stop | None = None
     try:
         run.bet()
@@ -271,7 +259,7 @@ class _Run:
     def _advance(self, pairs: Sequence[PairUnderTest], stretch: int) -> bool:
         """Draw a stretch of some pairs, and bet on one if it promises most of all; return False if nothing is left."""
         for pair in pairs:
-            aim = Stakes(self.wealth.claimed[1], self.wealth.error_of_bound, self._affordable([pair]))
+            aim = ComingTest(self.wealth.claimed[1], self.wealth.error_of_bound, self._affordable([pair]))
             pair.choose_event(self.wealth, aim)
         best = max(self.active, key=lambda pair: (pair.promise, -pair.index))
         start, end = pairs[0].seen, pairs[0].seen + stretch
@@ -358,13 +346,13 @@ class _Run:
         wealth, tracked = self.wealth, pair.tracked
         if tracked is None or not math.isfinite(self.pace.seconds):
             return None
-        aim = Stakes(wealth.claimed[1], wealth.error_of_bound, 4.0 * pair.seen)
+        aim = ComingTest(wealth.claimed[1], wealth.error_of_bound, 4.0 * pair.seen)
         growth = wealth.expected_growth(tracked)
         missing = -math.log(wealth.significance) - float(wealth.state.log_wealth[0])
         promised, needed = tracked.promise(aim), None
         if not wealth.has_rejected and growth > 0.0:
             needed = math.ceil(missing / growth)
-            then = tracked.promise(Stakes(aim.delta, wealth.significance, pair.seen + needed))
+            then = tracked.promise(ComingTest(aim.delta, wealth.significance, pair.seen + needed))
             shown = wealth.epsilon_lower
             if max(promised, shown) <= 0.0 or max(then, shown) <= wealth.claimed[0]:
                 needed = None  # a few draws that happened to win are no reason to expect it

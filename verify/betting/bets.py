@@ -11,6 +11,7 @@ from verify.betting.anytime_test import anytime_test
 from verify.betting.wealth_file import WealthAccount, WealthError
 from verify.conduct.conduct import Conduct
 from verify.findings.finding import Statement
+from verify.sampling.draws import ClaimTest
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import ONCE, CandidateSource, Pace
 
@@ -62,12 +63,14 @@ class Bets:
         effort = conduct.effort
         result = anytime_test(
             known.worlds,
-            claim_epsilon=epsilon,
-            claim_delta=delta,
-            samples=known.samples,
-            confidence=1.0 - self.share_of_error * (1.0 - effort.confidence),
-            significance=self.share_of_error * effort.significance - known.negligible,
-            seed=self.seed,
+            ClaimTest(
+                epsilon=epsilon,
+                delta=delta,
+                samples=known.samples,
+                confidence=1.0 - self.share_of_error * (1.0 - effort.confidence),
+                significance=self.share_of_error * effort.significance - known.negligible,
+                seed=self.seed,
+            ),
             progress=conduct.progress,
             opening=opening.with_share(source.share_of_wealth),
             source=source,

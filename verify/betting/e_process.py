@@ -36,6 +36,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
+from verify.events.predicted_bound import ComingTest
 
 LARGEST_SHARE = 0.98
 """Share of the stake that one draw could lose in full: no draw takes more than 98 % of the wealth."""
@@ -123,28 +124,26 @@ class Payoff:
         return np.asarray(seen @ steps - 1e-12 * (seen @ np.abs(steps)), dtype=np.float64)
 
 
-def promised_epsilon(
-    joint: npt.ArrayLike, draws: float, *, delta: float, error: float, caution: float
-) -> FloatArray:
+def promised_epsilon(joint: npt.ArrayLike, test: ComingTest, *, caution: float) -> FloatArray:
     """The ε that bets over some more draws are expected to reject, for each of some events; below 0 if none.
 
     Parameters
     ----------
     joint
         Counts of the four outcomes; shape (events, 4).
-    draws
-        Draws a side to come.
-    delta, error
-        The delta of the claims, and the error of their rejection.
+    test
+        The delta of the claims, the error of their rejection, and the draws a side to come.
     caution
         Standard errors by which the mean payoff is taken to be below its estimate.
     """
     unseen = np.array([0.0, 0.25, 0.25 + caution**2 / 2.0, 0.25])
     seen = np.atleast_2d(np.asarray(joint, dtype=np.float64)) + unseen
     n = seen.sum(axis=1, keepdims=True)
-    outcomes = Payoff.for_claims(_PROMISED, delta).outcomes
+    outcomes = Payoff.for_claims(_PROMISED, test.delta).outcomes
     mean, size = (seen / n) @ outcomes, np.sqrt((seen / n) @ outcomes**2)
-    left = mean - (math.sqrt(-2.0 * math.log(error) / max(draws, 1.0)) + caution / np.sqrt(n)) * size
+    left = (
+        mean - (math.sqrt(-2.0 * math.log(test.error) / max(test.draws, 1.0)) + caution / np.sqrt(n)) * size
+    )
     stop = np.where((left < 0.0).any(axis=1), np.argmax(left < 0.0, axis=1), _PROMISED.size - 1)
     before, rows = np.maximum(stop - 1, 0), np.arange(len(left))
     gain, loss = left[rows, before], left[rows, stop]

@@ -10,9 +10,10 @@ import numpy as np
 from mechanisms import BLOCK
 from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
-from verify.betting.tracked_event import FEW, Stakes, TrackedEvent, best_event
+from verify.betting.tracked_event import FEW, TrackedEvent, best_event
 from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.predicted_bound import ComingTest
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.draws import WorldStream
@@ -70,7 +71,7 @@ class PairUnderTest:
         """Draws a side that may be made at once."""
         return max(BLOCK, _BATCH_VALUES // max(len(self._columns), 1) // BLOCK * BLOCK)
 
-    def choose_event(self, wealth: Wealth, stakes: Stakes) -> None:
+    def choose_event(self, wealth: Wealth, test: ComingTest) -> None:
         """Choose an event on the past, or take an earlier run's."""
         if self.seen == 0:
             saved = wealth.opening.bets.get(self.candidate.pair_label)
@@ -80,11 +81,11 @@ class PairUnderTest:
         else:
             x, y = (np.concatenate(world) for world in zip(*self._past, strict=True))
             self._past = [(x, y)]
-            chosen = best_event((self._sample(x), self._sample(y)), stakes, self.tracked)
+            chosen = best_event((self._sample(x), self._sample(y)), test, self.tracked)
             if chosen is not self.tracked:
                 self.tracked, self._marks = chosen, []
         if self.tracked is not None:
-            self.promise = self.tracked.promise(stakes)
+            self.promise = self.tracked.promise(test)
 
     def draw(self, rows: int) -> None:
         """Make sure that `rows` draws a side are ready.

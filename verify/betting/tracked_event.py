@@ -11,6 +11,7 @@ import numpy as np
 from mechanisms.arrays import BoolArray
 from verify.betting.e_process import joint_counts, promised_epsilon
 from verify.events.event import Event, HalfLine, RowTable
+from verify.events.predicted_bound import ComingTest
 from verify.events.readings import ColumnValue
 from verify.events.search import search_events
 from verify.events.view_sample import Column, WorldSamples
@@ -20,23 +21,6 @@ FEW = 64
 _PLAIN_COLUMNS, _PLAIN_CUTS = 12, 16  # of few draws, that are tried
 _CAUTION = 1.5  # standard errors by which events are compared
 _FEWEST_HELD = 8  # counted draws below which an event is not compared with a new one
-
-
-@dataclass(frozen=True)
-class Stakes:
-    """The aim of bets on an event.
-
-    Attributes
-    ----------
-    delta, error
-        The delta of the claims, and the error of their rejection.
-    draws
-        Draws a side to come.
-    """
-
-    delta: float
-    error: float
-    draws: float
 
 
 @dataclass(frozen=True)
@@ -70,12 +54,9 @@ class TrackedEvent:
         both, first, second, neither = (a + b for a, b in zip(self.joint, counts, strict=True))
         return replace(self, joint=(both, first, second, neither))
 
-    def promise(self, stakes: Stakes, caution: float = 1.0) -> float:
+    def promise(self, test: ComingTest, caution: float = 1.0) -> float:
         """The ε that bets on it may be expected to reject, see `promised_epsilon`."""
-        found = promised_epsilon(
-            self.joint, stakes.draws, delta=stakes.delta, error=stakes.error, caution=caution
-        )
-        return float(found[0])
+        return float(promised_epsilon(self.joint, test, caution=caution)[0])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data, from which `from_dict` makes it again."""
@@ -94,7 +75,7 @@ class TrackedEvent:
         return cls(event, swapped, (both, first, second, neither))
 
 
-def best_event(past: WorldSamples, stakes: Stakes, held: TrackedEvent | None) -> TrackedEvent:
+def best_event(past: WorldSamples, test: ComingTest, held: TrackedEvent | None) -> TrackedEvent:
     """Return the event that promises most: of few draws a plain one; else chosen on a half, and compared on the other.
 
     The event so far is compared with the new one: all its counts are of draws after it was chosen.
@@ -109,9 +90,7 @@ def best_event(past: WorldSamples, stakes: Stakes, held: TrackedEvent | None) ->
         searched = search_events(
             (past[0].rows(0, n // 2), past[1].rows(0, n // 2)),
             late,
-            final_samples=max(int(stakes.draws), FEW),
-            delta=stakes.delta,
-            error=stakes.error,
+            replace(test, draws=max(int(test.draws), FEW)),
         )
         found = [TrackedEvent(one.event, one.swapped, (0, 0, 0, 0)) for one in searched.best]
     counted = [one.with_counts(one.count(late)) for one in found]
@@ -120,13 +99,11 @@ def best_event(past: WorldSamples, stakes: Stakes, held: TrackedEvent | None) ->
             both, first, second, neither = one.joint
             counted.append(TrackedEvent(one.event, True, (both, second, first, neither)))
     joints = np.array([one.joint for one in counted])
-    promises = promised_epsilon(
-        joints, stakes.draws, delta=stakes.delta, error=stakes.error, caution=_CAUTION
-    )
+    promises = promised_epsilon(joints, test, caution=_CAUTION)
     new = counted[int(np.argmax(promises))]
     if held is None or sum(held.joint[:3]) == 0 or sum(held.joint) < _FEWEST_HELD:
         return new
-    return max((held, new), key=lambda one: one.promise(stakes, _CAUTION))
+    return max((held, new), key=lambda one: one.promise(test, _CAUTION))
 
 
 def _plain_events(past: WorldSamples) -> Iterator[Event]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from accountant.provenance import Provenance, file_digest
-from mechanisms.parameters import DPWitnessError
+from mechanisms.parameters import DPWitnessError, takes
 from verify.certificates.certificate import PROOF_KEYS, Certificate, certifying, said_options
 from verify.verdict.result import Verification
-from verify.verification.options import Options, takes
+from verify.verification.options import Options, SubjectOptions
 from verify.verification.resolve import file_of
 from verify.verification.subject_identity import class_without_source
 from verify.verification.verification import run_verification
@@ -26,8 +26,8 @@ class NotCertified(DPWitnessError, ValueError):
         self.verification = verification
 
 
-@takes(Options)
-def certify(subject: object, options: Options) -> Certificate:
+@takes(SubjectOptions)
+def certify(asked: SubjectOptions) -> Certificate:
     """Verify a claim, and return its certificate if it is certified.
 
     Parameters
@@ -56,8 +56,8 @@ def certify(subject: object, options: Options) -> Certificate:
     >>> certificate.check().verdict
     'valid'
     """
-    said_options(options)  # before any work
-    return certified(run_verification(subject, options), subject, options)
+    said_options(asked)  # before any work
+    return certified(run_verification(asked.subject, asked), asked.subject, asked)
 
 
 def certified(found: Verification, subject: object, options: Options) -> Certificate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from accountant.audit.releases import POWER
 from accountant.provenance import file_digest, made_now
 from algorithms.problems import SettingError
 from mechanisms.numerics.printed_numbers import as_given, at_least, at_most
+from mechanisms.parameters import takes
 from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.shown_results import (
     check_other_file,
@@ -42,19 +43,25 @@ _DIGITS = 10  # of a calibration
 _STOPPED = f"stopped after {DEFAULT_SECONDS:g} s: what is said holds, more time may say it closer"
 
 
-def audit_command(
-    *,
-    files: tuple[Path, ...],
-    delta: float | None,
-    epsilon: float | None,
-    budget: float | None,
-    neighbors: str | None,
-    group_size: int,
-    proof: Path | None,
-    outputs: tuple[Path, ...],
-    as_json: bool,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class _AuditOptions:
+    """The arguments and options of the command."""
+
+    files: tuple[Path, ...]
+    delta: float | None
+    epsilon: float | None
+    budget: float | None
+    neighbors: str | None
+    group_size: int
+    proof: Path | None
+    outputs: tuple[Path, ...]
+    as_json: bool
+
+
+@takes(_AuditOptions)
+def audit_command(asked: _AuditOptions) -> int:
     """Audit files, show the answers, and return the worst exit code."""
+    files, proof, outputs, as_json = asked.files, asked.proof, asked.outputs, asked.as_json
     if outputs and len(files) > 1:
         raise SettingError(f"--output {outputs[0]}: must be of one file; dpwitness report combines several")
     if proof is not None and len(files) > 1:
@@ -65,10 +72,12 @@ def audit_command(
         check_other_file("--proof", proof, (*files, *outputs))
         check_outputs((proof,), ".json", flag="--proof")
     check_outputs(outputs, ".json", ".html", ".md", ".png")
-    if epsilon is None and delta is None:
-        delta = DEFAULT_DELTA
-    question = AuditQuestion(delta, epsilon)
-    audited = [audit_file(file, question, budget, neighbors, group_size=group_size) for file in files]
+    unasked = asked.epsilon is None and asked.delta is None
+    question = AuditQuestion(DEFAULT_DELTA if unasked else asked.delta, asked.epsilon)
+    audited = [
+        audit_file(file, question, asked.budget, asked.neighbors, group_size=asked.group_size)
+        for file in files
+    ]
     read, results = zip(*audited, strict=True)
     if len(files) == 1:
         from verify.verdict.audit_document import audit_document  # a document's words are all of verify's

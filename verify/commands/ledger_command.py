@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from pathlib import Path
@@ -18,6 +19,7 @@ from rich.text import Text
 
 from algorithms.problems import SettingError
 from mechanisms.numerics.printed_numbers import counted_noun
+from mechanisms.parameters import takes
 from verify.commands.option_table import NO_ANCHOR
 from verify.commands.shown_results import check_outputs, show
 from verify.commands.verify_command import composed
@@ -30,58 +32,59 @@ if TYPE_CHECKING:
     from accountant.budget import Amount
 
 
-def create_command(
-    *,
-    store: str,
-    epsilon: float | None,
-    delta: float | None,
-    composition: str | None,
-    trust: str | None,
-    strict: bool,
-    rules: Path | None,
-    name_keys: str | None,
-    exported: Path | None,
-    learner: str | None,
-    problem: str | None,
-    settings: dict[str, str],
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _CreateOptions:
+    """The arguments and options of ``dpwitness ledger create``."""
+
+    store: str
+    epsilon: float | None
+    delta: float | None
+    composition: str | None
+    trust: str | None
+    strict: bool
+    rules: Path | None
+    name_keys: str | None
+    exported: Path | None
+    learner: str | None
+    problem: str | None
+    settings: dict[str, str]
+
+
+@takes(_CreateOptions)
+def create_command(asked: _CreateOptions) -> None:
     """Make an empty store, import a ledger, or begin a run."""
-    given = {
-        "--epsilon": epsilon,
-        "--delta": delta,
-        "--composition": composition,
-        "--trust": trust,
-        "--strict": strict or None,
-        "--rules": rules,
-        "--problem": problem,
-        "--set": " ".join(settings) or None,
+    store, epsilon, rules = asked.store, asked.epsilon, asked.rules
+    names = ("epsilon", "delta", "composition", "trust", "strict", "rules", "problem")
+    given = {f"--{name}": getattr(asked, name) for name in names} | {
+        "--set": " ".join(asked.settings) or None
     }
-    asked = composed(composition or "basic", settings)
-    if exported is not None:
+    theirs = composed(asked.composition or "basic", asked.settings)
+    if asked.exported is not None:
         _refuse(given, list(given), "not with --from, whose ledger says it")
-        _import(store, exported, _made_keys(name_keys))
+        _import(store, asked.exported, _made_keys(asked.name_keys))
         return
     if epsilon is None:
         raise SettingError("--epsilon: must be given: what each record may lose in total")
-    if learner is not None:
-        _refuse({**given, "--name-keys": name_keys}, ["--strict", "--name-keys"], "not with --learner")
+    if asked.learner is not None:
+        keys = {"--strict": asked.strict, "--name-keys": asked.name_keys}
+        _refuse(keys, list(keys), "not with --learner")
         from verify.commands.begun_run import begin_run
 
         begin_run(
             store,
-            learner,
-            problem,
-            asked["settings"],
-            budget=(epsilon, delta),
-            trust=trust or "central",
-            composition=asked["composition"],
+            asked.learner,
+            asked.problem,
+            theirs["settings"],
+            budget=(epsilon, asked.delta),
+            trust=asked.trust or "central",
+            composition=theirs["composition"],
             rules=rules,
         )
         return
     _refuse(given, ["--problem"], "only with --learner")
-    if asked["settings"]:
+    if theirs["settings"]:
         raise SettingError(
-            f"--set {next(iter(asked['settings']))}: is no parameter of the composition theorem"
+            f"--set {next(iter(theirs['settings']))}: is no parameter of the composition theorem"
         )
     from accountant.budget import Budget
     from accountant.compositions import composition_named
@@ -90,13 +93,13 @@ def create_command(
     from accountant.stores.opening import open_store
     from accountant.terms import Terms
 
-    theorem, budget = composition_named(asked["composition"]), Budget(epsilon, delta or 0.0)
+    theorem, budget = composition_named(theirs["composition"]), Budget(epsilon, asked.delta or 0.0)
     theorem.check(budget)
     limits = None if rules is None else checked_rules(read_rules(rules), theorem)
     check_reach(limits or (), theorem, budget)
-    terms = Terms(budget, theorem, _trust(trust), strict)
+    terms = Terms(budget, theorem, _trust(asked.trust), asked.strict)
     _check_new(store)
-    with closing(open_store(store, terms, rules=limits, names=_made_keys(name_keys))) as made:
+    with closing(open_store(store, terms, rules=limits, names=_made_keys(asked.name_keys))) as made:
         left = theorem.remaining_spend(theorem.zero_spend, budget).words_left
         click.echo(f"{printable(made.name)}: each record may lose {left} ({theorem.name})")
 
@@ -125,7 +128,7 @@ def _trust(word: str | None) -> Any:
 def _refuse(given: Mapping[str, object], flags: Sequence[str], rule: str) -> None:
     """Refuse options that would be passed over."""
     for flag in flags:
-        if given[flag] is not None:
+        if given[flag] is not None and given[flag] is not False:
             raise SettingError(f"{flag} {given[flag]}: {rule}")
 
 

@@ -39,6 +39,7 @@ from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
 from verify.regret_claims.saved_run import SavedRunReport, check_saved_run
 from verify.regret_claims.scaling import VARIABLES, fit_scaling
+from verify.regret_claims.simulated_regret import RegretOptions
 from verify.regret_claims.verify_regret import regret, stated_value
 from verify.verification.resolve import (
     check_delta_is_taken,
@@ -177,7 +178,7 @@ def _lower_bound(learner: str, settings: Mapping[str, str], options: Mapping[str
     (claim,) = _numbers("lower-bound", settings, "claim")[1]
 
     def audited(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
-        found = audit_local_privacy(subject.make, claim, **options)
+        found = audit_local_privacy(subject.make, claim, RegretOptions(**options))
         return {
             "learner": learner,
             **asdict(found),
@@ -195,9 +196,8 @@ def _growth(learner: str, settings: Mapping[str, str], options: Mapping[str, Any
         raise SettingError(f"--set {next(iter(settings))}: --test growth has no parameter")
 
     def measured(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
-        found = measure_growth(
-            subject.make, name=subject.name, bound=stated_value(subject), progress=tell, **options
-        )
+        own = RegretOptions(progress=tell, **options)
+        found = measure_growth(subject.make, own, name=subject.name, bound=stated_value(subject))
         return dict(json_able({**asdict(found), "ratio": found.ratio, "faster": found.faster}))
 
     data = _learner_data(learner, measured)
@@ -207,13 +207,10 @@ def _growth(learner: str, settings: Mapping[str, str], options: Mapping[str, Any
 def _exponent(learner: str, settings: Mapping[str, str], options: Mapping[str, Any]) -> _Answer:
     """Fit the exponent of regret in a variable."""
     variable, values = _numbers("exponent", settings, *VARIABLES)
-    given = {name: value for name, value in options.items() if name != "error"}
 
     def fitted(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
-        bound = stated_value(subject)
-        report = fit_scaling(
-            subject.make, variable, values, name=subject.name, bound=bound, progress=tell, **given
-        )
+        own, bound = RegretOptions(progress=tell, **options), stated_value(subject)
+        report = fit_scaling(subject.make, variable, values, own, name=subject.name, bound=bound)
         known = None if math.isnan(report.bound_exponent) else report.bound_exponent
         return dict(json_able({**asdict(report), "bound_exponent": known}))
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from algorithms.catalogue import learner_builder
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
@@ -25,6 +25,9 @@ from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject
 from verify.verification.resolve import names_file, resolve
 
+if TYPE_CHECKING:
+    from verify.commands.simulate_command import SimulateOptions
+
 _CONFIDENCE = 0.95  # of each interval for itself
 _WORDS = {
     "replay": "replay (rejection; Li et al. 2011)",
@@ -34,7 +37,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Cell:
     """One learner on the log."""
 
     learner: str
@@ -48,35 +51,39 @@ class _Asked:
 
 
 def replay_log(
-    learners: Sequence[str],
+    asked: SimulateOptions,
     file: Path,
     settings: Mapping[str, str],
     *,
     epsilons: Sequence[float],
     deltas: Sequence[float],
-    horizon: int | None,
-    runs: int,
-    delay: int,
-    seed: int,
-    outputs: Sequence[Path],
-    as_json: bool,
 ) -> None:
-    """Evaluate learners off policy, and show their estimated reward per round on logged traffic."""
-    check_outputs(outputs, ".json")
-    log = read_log(file)
-    rounds = max(1, expected_rounds(log, runs)) if horizon is None else horizon
-    asked = [
-        _Asked(name, epsilon, delta, own, rounds, runs, delay, seed)
-        for name, own in _shared(learners, settings).items()
+    """Evaluate learners off policy, and show their estimated reward per round on logged traffic.
+
+    Parameters
+    ----------
+    asked
+        The learners, runs, delay and seed of the evaluation, and the outputs.
+    file
+        The log.
+    settings, epsilons, deltas
+        The settings that are left without epsilon and delta, and the values of these.
+    """
+    check_outputs(asked.outputs, ".json")
+    log, runs = read_log(file), asked.runs or 1
+    rounds = max(1, expected_rounds(log, runs)) if asked.horizon is None else asked.horizon
+    cells = [
+        _Cell(name, epsilon, delta, own, rounds, runs, asked.delay, asked.seed)
+        for name, own in _shared(asked.learners, settings).items()
         for epsilon, delta in _privacy(name, epsilons, deltas)
     ]
     found = []
-    with shown_progress(", ".join(learners)) as tell:
-        for one in asked:  # all before any is played
+    with shown_progress(", ".join(asked.learners)) as tell:
+        for one in cells:  # all before any is played
             if not names_file(one.learner):
                 _builder(one, log)
-        for number, one in enumerate(asked):
-            share = subprogress(tell, number / len(asked), (number + 1) / len(asked))
+        for number, one in enumerate(cells):
+            share = subprogress(tell, number / len(cells), (number + 1) / len(cells))
             found.append(_evaluated(one, log, share))
     data = {
         "log": {
@@ -89,8 +96,8 @@ def replay_log(
         "confidence": _CONFIDENCE,
         "evaluations": found,
     }
-    show(as_json, lambda: data, partial(print_blocks, _result_blocks(data)))
-    write_outputs(outputs, lambda: data)
+    show(asked.as_json, lambda: data, partial(print_blocks, _result_blocks(data)))
+    write_outputs(asked.outputs, lambda: data)
 
 
 def _shared(learners: Sequence[str], settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -106,43 +113,43 @@ def _privacy(learner: str, epsilons: Sequence[float], deltas: Sequence[float]) -
     return list(product(epsilons, deltas)) if is_private(learner) else [(epsilons[0], deltas[0])]
 
 
-def _builder(asked: _Asked, log: LoggedBandit) -> tuple[LearnerSubject, Any]:
-    subject = resolve(asked.learner)
+def _builder(cell: _Cell, log: LoggedBandit) -> tuple[LearnerSubject, Any]:
+    subject = resolve(cell.learner)
     if not isinstance(subject, LearnerSubject):
-        raise SubjectError(f"{asked.learner}: only learners can be evaluated on a log")
+        raise SubjectError(f"{cell.learner}: only learners can be evaluated on a log")
     if getattr(subject.make, "family", None) in ("linear", "contextual", "cascade", "matroid", "experts"):
         raise ProblemError(
-            f"{asked.learner}: plays {subject.make.family} problems; a log's actions are K arms"
+            f"{cell.learner}: plays {subject.make.family} problems; a log's actions are K arms"
         )
-    own = parse_settings(asked.settings, subject.entry.parameters) if subject.entry else {}
-    privacy: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta}
-    return subject, learner_builder(subject.make, log, settings=own, horizon=asked.horizon, **privacy)
+    own = parse_settings(cell.settings, subject.entry.parameters) if subject.entry else {}
+    privacy: dict[str, Any] = {"epsilon": cell.epsilon, "delta": cell.delta}
+    return subject, learner_builder(subject.make, log, settings=own, horizon=cell.horizon, **privacy)
 
 
-def _evaluated(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any]:
+def _evaluated(cell: _Cell, log: LoggedBandit, tell: Progress) -> dict[str, Any]:
     """Return JSON data of one evaluation; a user's code runs in a process of its own."""
-    if not names_file(asked.learner):
-        return _evaluate(asked, log, tell)
-    return dict(found_apart(asked.learner, lambda progress: _evaluate(asked, log, progress), tell))
+    if not names_file(cell.learner):
+        return _evaluate(cell, log, tell)
+    return dict(found_apart(cell.learner, lambda progress: _evaluate(cell, log, progress), tell))
 
 
-def _evaluate(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any]:
-    subject, build = _builder(asked, log)
+def _evaluate(cell: _Cell, log: LoggedBandit, tell: Progress) -> dict[str, Any]:
+    subject, build = _builder(cell, log)
     with attribute_errors_to_subject(subject):
         found = evaluate(
             build,
             log,
-            horizon=asked.horizon,
-            runs=asked.runs,
-            seed=asked.seed,
-            delay=asked.delay,
+            horizon=cell.horizon,
+            runs=cell.runs,
+            seed=cell.seed,
+            delay=cell.delay,
             error=1.0 - _CONFIDENCE,
             progress=lambda done: tell(done, "replaying"),
         )
     return {
-        "learner": asked.learner,
+        "learner": cell.learner,
         "neighbours": subject.form.neighbours.value,
-        **{name: value for name, value in asdict(asked).items() if name != "learner"},
+        **{name: value for name, value in asdict(cell).items() if name != "learner"},
         "played": found.played.tolist(),
         "read": found.read,
         "estimates": [

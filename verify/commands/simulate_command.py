@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -24,6 +24,7 @@ from algorithms.problems import (
     problems,
 )
 from mechanisms.numerics.printed_numbers import percent
+from mechanisms.parameters import takes
 from verify.commands.shown_results import (
     check_outputs,
     show,
@@ -50,57 +51,50 @@ _CHECKPOINTS = 50
 _HORIZON, _RUNS, _EPSILON = 10_000, 20, 1.0
 
 
-def simulate_command(
-    *,
-    learners: tuple[str, ...],
-    problem: str | None,
-    settings: dict[str, str],
-    epsilon: float | None,
-    delta: float | None,
-    horizon: int | None,
-    runs: int | None,
-    log: Path | None,
-    delay: int,
-    seed: int,
-    workers: int | str,
-    cache: Path | None,
-    outputs: tuple[Path, ...],
-    as_json: bool,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions:
+    """The arguments and options of the command."""
+
+    learners: tuple[str, ...]
+    problem: str | None
+    settings: dict[str, str]
+    epsilon: float | None
+    delta: float | None
+    horizon: int | None
+    runs: int | None
+    log: Path | None
+    delay: int
+    seed: int
+    workers: int | str
+    cache: Path | None
+    outputs: tuple[Path, ...]
+    as_json: bool
+
+
+@takes(SimulateOptions)
+def simulate_command(asked: SimulateOptions) -> None:
     """Simulate learners and show their regret, or replay a log with them and show their estimated reward."""
-    others, epsilons, deltas = _privacy(settings, epsilon, delta)
-    if delta is not None or "delta" in settings:
-        check_delta_is_taken(deltas[0], *learners)
-    if log is not None:
-        for flag, value in (("--problem", problem), ("--cache", cache)):
+    others, epsilons, deltas = _privacy(asked)
+    if asked.delta is not None or "delta" in asked.settings:
+        check_delta_is_taken(deltas[0], *asked.learners)
+    if asked.log is not None:
+        for flag, value in (("--problem", asked.problem), ("--cache", asked.cache)):
             if value is not None:
                 raise SettingError(f"{flag} {value}: not with --log, whose rewards are played")
         from verify.commands.replayed_log import replay_log
 
-        replay_log(
-            learners,
-            log,
-            others,
-            epsilons=epsilons,
-            deltas=deltas,
-            horizon=horizon,
-            runs=runs or 1,
-            delay=delay,
-            seed=seed,
-            outputs=outputs,
-            as_json=as_json,
-        )
+        replay_log(asked, asked.log, others, epsilons=epsilons, deltas=deltas)
         return
-    if delay:
-        raise SettingError(f"--delay {delay}: needs --log, whose rewards are delayed")
-    executor, blocks = make_executor(workers), None if cache is None else BlockStore(cache)
-    check_outputs(outputs, ".json", ".html", ".md", ".png", ".csv")
-    horizon, runs = horizon or _HORIZON, runs or _RUNS
-    common = Configuration("", horizon, runs, problem, seed=seed, checkpoints=_CHECKPOINTS)
-    lines = _lines(learners, common, epsilons, deltas, others)
+    if asked.delay:
+        raise SettingError(f"--delay {asked.delay}: needs --log, whose rewards are delayed")
+    executor, blocks = make_executor(asked.workers), None if asked.cache is None else BlockStore(asked.cache)
+    check_outputs(asked.outputs, ".json", ".html", ".md", ".png", ".csv")
+    horizon, runs = asked.horizon or _HORIZON, asked.runs or _RUNS
+    common = Configuration("", horizon, runs, asked.problem, seed=asked.seed, checkpoints=_CHECKPOINTS)
+    lines = _lines(asked.learners, common, epsilons, deltas, others)
     drawn: dict[str, list[tuple[float, SimulatedRuns]]] = {}
     first: dict[frozenset[tuple[str, Value]], SimulatedRuns] = {}
-    with stored_runs(blocks), shown_progress(", ".join(learners)) as tell:
+    with stored_runs(blocks), shown_progress(", ".join(asked.learners)) as tell:
         for number, line in enumerate(lines):
             (x, configuration) = line.points[0]
             share = subprogress(tell, number / len(lines), (number + 1) / len(lines))
@@ -111,7 +105,7 @@ def simulate_command(
     results = [
         SimulationResult.from_runs(line.points[0][1], of) for line, of in zip(lines, found, strict=True)
     ]
-    show(as_json, partial(_data, results), partial(_render, results))
+    show(asked.as_json, partial(_data, results), partial(_render, results))
 
     def draw(path: Path) -> None:
         one = len(found) == 1
@@ -123,7 +117,7 @@ def simulate_command(
         draw_figure(lines, drawn, path, title, axes)
 
     write_outputs(
-        outputs,
+        asked.outputs,
         partial(_data, results),
         lambda: [simulation_document(*results)],
         png=draw,
@@ -131,23 +125,22 @@ def simulate_command(
     )
 
 
-def _privacy(
-    settings: Mapping[str, str], epsilon: float | None, delta: float | None
-) -> tuple[dict[str, str], list[float], list[float]]:
+def _privacy(asked: SimulateOptions) -> tuple[dict[str, str], list[float], list[float]]:
     """Return the settings that are left, and the epsilons and deltas that are asked for, by a flag or a --set."""
-    others, asked = dict(settings), []
-    for name, given, usual in (("epsilon", epsilon, _EPSILON), ("delta", delta, DEFAULT_DELTA)):
+    others, found = dict(asked.settings), []
+    for name, usual in (("epsilon", _EPSILON), ("delta", DEFAULT_DELTA)):
+        given = getattr(asked, name)
         text = others.pop(name, None)
         if text is None:
-            asked.append([usual if given is None else given])
+            found.append([usual if given is None else given])
         elif given is not None:
             raise SettingError(f"--{name} {given:g}: not with --set {name}={text}")
         else:
             try:
-                asked.append([float(part) for part in text.split(",")])
+                found.append([float(part) for part in text.split(",")])
             except ValueError:
                 raise SettingError(f"--set {name}={text}: must be numbers separated by commas") from None
-    return others, asked[0], asked[1]
+    return others, found[0], found[1]
 
 
 def _lines(

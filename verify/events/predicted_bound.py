@@ -6,6 +6,8 @@ before a bound is predicted from them: `wilson_shifted_pair` for all events of a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy import special
@@ -16,7 +18,34 @@ _MOST_SPLIT = 2.0
 """Largest variance with the same random numbers in both worlds, in units of that with independent draws."""
 
 
-def predicted_epsilon(p: npt.ArrayLike, q: npt.ArrayLike, n: int, delta: float, error: float) -> FloatArray:
+@dataclass(frozen=True, slots=True)
+class ComingTest:
+    """The test that events and pairs are sought for.
+
+    Attributes
+    ----------
+    delta, error
+        Its delta, and its error.
+    draws
+        Its draws a side.
+    """
+
+    delta: float
+    error: float
+    draws: float
+
+    def predicted(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """`predicted_epsilon` of this test."""
+        return predicted_epsilon(p, q, self.draws, self.delta, self.error)
+
+    def rough_ratio(self, p: FloatArray, q: FloatArray, share: float) -> FloatArray:
+        """Roughly (p - δ)/q as the test will show it, p and q bearing this share of the score each."""
+        z = -share * float(special.ndtri(self.error))
+        low, up = (wilson_bound(x, self.draws, np.full(p.shape, side)) for x, side in ((p, -z), (q, z)))
+        return np.asarray(np.maximum(low - self.delta, 0.0) / up)
+
+
+def predicted_epsilon(p: npt.ArrayLike, q: npt.ArrayLike, n: float, delta: float, error: float) -> FloatArray:
     """The lower bound on ε to expect from `n` fresh draws a side that show the estimates p and q again.
 
     It is the larger of the bounds of the two inversions: the union of two one-sided bounds, at the best of a few
@@ -61,22 +90,20 @@ def promised_epsilon(
     hits: int,
     other: int,
     counted: int,
-    n: int,
-    delta: float,
-    error: float,
+    test: ComingTest,
     caution: float,
     split: int | None = None,
     *,
     few_known: bool = False,
 ) -> float:
-    """The lower bound on ε to expect from `n` fresh draws a side of an event that was fixed before it was counted.
+    """The lower bound on ε to expect from fresh draws of an event that was fixed before it was counted.
 
     Parameters
     ----------
     hits, other
         Numbers of the `counted` draws of either world in the event; one hit is added to the other.
-    n, delta, error
-        The draws a side, the delta and the error of the coming test.
+    test
+        The coming test.
     caution
         Standard errors by which ln((p - δ)/q) is taken to be below its estimate.
     split
@@ -87,7 +114,7 @@ def promised_epsilon(
         logarithms a count of few draws is moved too far. False for comparing the best of very many events.
     """
     p, q = hits / (counted + 1.0), min((other + 1.0) / (counted + 1.0), 1.0)
-    excess = p - delta
+    excess = p - test.delta
     if excess <= 0.0:
         return -np.inf
     # Near δ, the relative error of p - δ is far larger than that of p: a large estimate may be luck.
@@ -96,11 +123,11 @@ def promised_epsilon(
     if split is not None:
         share = _coupled_variance(p, q, excess, (split + 1.0) / (counted + 1.0))
         move *= np.sqrt(np.minimum(share, _MOST_SPLIT))
-    p_moved, q_moved = delta + excess * np.exp(-move * p_error), min(q * np.exp(move * q_error), 1.0)
+    p_moved, q_moved = test.delta + excess * np.exp(-move * p_error), min(q * np.exp(move * q_error), 1.0)
     score = move * np.sqrt(q_error)
     if few_known and score > 0.0:  # a count of 0 is not e² at two errors: its logarithm is skew
         q_moved = min(q_moved, max(q, float(approximate_upper(other, counted, score))))
-    return float(predicted_epsilon(p_moved, q_moved, n, delta, error))
+    return float(predicted_epsilon(p_moved, q_moved, test.draws, test.delta, test.error))
 
 
 def wilson_shifted_pair(
@@ -180,7 +207,7 @@ def _coupled_variance(
     )
 
 
-def approximate_upper(successes: npt.ArrayLike, trials: int, score: npt.ArrayLike) -> FloatArray:
+def approximate_upper(successes: npt.ArrayLike, trials: float, score: npt.ArrayLike) -> FloatArray:
     """Clopper and Pearson's upper bound at error Φ(-score), approximately; counts need not be whole.
 
     Paulson, Camp and Pratt's cube-root approximation (Pratt, JASA 63, 1968): off by less than 3 % of a
@@ -196,12 +223,12 @@ def approximate_upper(successes: npt.ArrayLike, trials: int, score: npt.ArrayLik
     return np.asarray(np.where(k < trials, 1.0 / (1.0 + odds_against), 1.0), dtype=np.float64)
 
 
-def approximate_lower(successes: npt.ArrayLike, trials: int, score: npt.ArrayLike) -> FloatArray:
+def approximate_lower(successes: npt.ArrayLike, trials: float, score: npt.ArrayLike) -> FloatArray:
     """Clopper and Pearson's lower bound at error Φ(-score), approximately: one minus failures' upper bound."""
     return 1.0 - approximate_upper(trials - np.asarray(successes, dtype=np.float64), trials, score)
 
 
-def wilson_bound(p: FloatArray, n: int | FloatArray, z: FloatArray) -> FloatArray:
+def wilson_bound(p: FloatArray, n: float | FloatArray, z: FloatArray) -> FloatArray:
     """Wilson's score bound |z| standard errors above (z > 0) or below (z < 0) the estimate p."""
     square = z * z / n
     centre = p + 0.5 * square

@@ -19,7 +19,7 @@ from scipy import special
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event
 from verify.events.families import EventFamily
-from verify.events.predicted_bound import predicted_epsilon, wilson_bound, wilson_shifted_pair
+from verify.events.predicted_bound import ComingTest, wilson_bound, wilson_shifted_pair
 from verify.events.readings import Reading
 from verify.events.rounded_columns import OfRounded, RoundedColumns, rounded_columns
 from verify.events.tried_families import all_families, lattice_families, quick_families
@@ -59,25 +59,6 @@ _SETTINGS = _Settings()
 
 DECADES = 5
 """Decades of probability for a band of δ over ε: an event is listed in each half of one."""
-
-
-@dataclass(frozen=True, slots=True)
-class _ComingTest:
-    """The test that events are sought for: its draws a side, its δ and its error."""
-
-    samples: int
-    delta: float
-    error: float
-
-    def predicted(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """`predicted_epsilon` of this test."""
-        return predicted_epsilon(p, q, self.samples, self.delta, self.error)
-
-    def rough_ratio(self, p: FloatArray, q: FloatArray, share: float) -> FloatArray:
-        """Roughly (p - δ)/q as the test will show it, p and q bearing this share of the score each."""
-        z = -share * float(special.ndtri(self.error))
-        low, up = (wilson_bound(x, self.samples, np.full(p.shape, side)) for x, side in ((p, -z), (q, z)))
-        return np.asarray(np.maximum(low - self.delta, 0.0) / up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +106,8 @@ class Found:
 def search_events(
     fit: WorldSamples,
     choose: WorldSamples,
+    test: ComingTest,
     *,
-    final_samples: int,
-    delta: float,
-    error: float,
     band_epsilons: Sequence[float] = (),
     lattice: bool = False,
     quick: Sequence[Reading] | None = None,
@@ -142,8 +121,8 @@ def search_events(
         A sample of each world, on which events are laid out.
     choose
         A fresh sample of each world, both of one size, on which they are compared.
-    final_samples, delta, error
-        Draws a side, δ and error of the coming test.
+    test
+        The coming test.
     band_epsilons
         Values of ε for which events with a large lower bound on δ are wanted.
     lattice
@@ -168,7 +147,6 @@ def search_events(
     else:
         families = list(lattice_families(fit, choose) if lattice else all_families(fit, choose))
     counted = _Candidates.from_families(families, rounded)
-    test = _ComingTest(final_samples, delta, error)
     best = _best_of_order(counted, False, test), _best_of_order(counted, True, test)
     listed = {(event.event, event.swapped): event for event in best}
     least = max(0.0, *(event.predicted for event in best))
@@ -259,7 +237,7 @@ class _Candidates:
         return int(some[best]), float(value[best])
 
 
-def _best_of_order(counted: _Candidates, swapped: bool, test: _ComingTest) -> ChosenEvent:
+def _best_of_order(counted: _Candidates, swapped: bool, test: ComingTest) -> ChosenEvent:
     """The event with the highest predicted bound among those likelier in one world; the simplest of those near it."""
     p, q = counted.cautious(swapped, test.delta, _SETTINGS.caution)
     rough = test.rough_ratio(p, q, 0.75)
@@ -283,7 +261,7 @@ def _best_of_order(counted: _Candidates, swapped: bool, test: _ComingTest) -> Ch
     return counted.choose(*counted.simplest(predicted, some), swapped)
 
 
-def _bolder(counted: _Candidates, swapped: bool, test: _ComingTest, least: float) -> list[ChosenEvent]:
+def _bolder(counted: _Candidates, swapped: bool, test: ComingTest, least: float) -> list[ChosenEvent]:
     """For each range of probability the best event at less caution, if it promises more than `least`."""
     p, q = counted.cautious(swapped, test.delta, _SETTINGS.less_caution)
     promise = np.log(np.maximum(test.rough_ratio(p, q, 0.75), 1e-300))
@@ -293,13 +271,13 @@ def _bolder(counted: _Candidates, swapped: bool, test: _ComingTest, least: float
     return [counted.choose(*counted.simplest(promise[some], some), swapped) for some in alike]
 
 
-def _band(counted: _Candidates, epsilons: Sequence[float], test: _ComingTest) -> list[ChosenEvent]:
+def _band(counted: _Candidates, epsilons: Sequence[float], test: ComingTest) -> list[ChosenEvent]:
     """For every ε the event, of either order, with the largest predicted lower bound on δ, if that is positive."""
     two = -float(special.ndtri(test.error / 2.0))
     bounds = []
     for swapped in (False, True):
         p, q = counted.cautious(swapped, test.delta, _SETTINGS.caution)
-        bounds.append([wilson_bound(x, test.samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two))])
+        bounds.append([wilson_bound(x, test.draws, np.full(p.shape, z)) for x, z in ((p, -two), (q, two))])
     found: dict[tuple[int, bool], ChosenEvent] = {}
     every = np.arange(counted.family.size)
     for epsilon in epsilons:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from algorithms.problems import (
     linear_problems,
     problems,
 )
-from algorithms.simulate import Trace, simulate
+from algorithms.simulate import RunsInBlocks, Trace, simulate
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.conduct.progress import Progress, no_progress
 from verify.experiments.plain_runs import simulate_plain_bandit
@@ -125,22 +125,21 @@ def simulated(
     ParameterError
         If a number is out of range, or a stored block is damaged.
     """
-    where: dict[str, Any] = {"workers": executor or Processes(1), "store": store}
     subject = resolve(configuration.learner)
-    sizes: dict[str, Any] = {
-        "horizon": configuration.horizon,
-        "runs": configuration.runs,
-        "seed": configuration.seed,
-        "checkpoints": configuration.checkpoints,
-    }
+    asked = RunsInBlocks(
+        horizon=configuration.horizon,
+        runs=configuration.runs,
+        seed=configuration.seed,
+        checkpoints=configuration.checkpoints,
+        progress=lambda done: progress(done, "simulating"),
+        workers=executor or Processes(1),
+        store=store,
+    )
     problem, own_file = loaded_problem(configuration.problem), problem_file(configuration.problem)
-    share: Callable[[float], None] = lambda done: progress(done, "simulating")  # noqa: E731
     further: dict[str, Any] = {}
     played: Any
     if isinstance(subject, BanditSubject):
-        trace, played, name = simulate_plain_bandit(
-            subject, problem, configuration.settings, progress=share, **sizes
-        )
+        trace, played, name = simulate_plain_bandit(subject, problem, configuration.settings, asked)
     elif not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{configuration.learner}: only learners and plain bandits can be simulated")
     else:
@@ -157,9 +156,9 @@ def simulated(
             initial_records(build, subject)
         with attribute_errors_to_subject(subject, own_file):
             if configuration.recommends and not linear:
-                trace, further = _final_actions(build, played, progress=share, **sizes)
+                trace, further = _final_actions(build, played, asked)
             else:
-                trace, further = simulate_learner(build, played, progress=share, **where, **sizes)
+                trace, further = simulate_learner(build, played, asked)
         if linear and (most := _most_sent(subject.name, played, configuration)):
             further["most_communication"] = most
     neighbours = subject.form.neighbours.value
@@ -167,7 +166,9 @@ def simulated(
     return SimulatedRuns(trace, subject.name, own_file or name, neighbours, _instance(played), further)
 
 
-def _final_actions(build: BuildLearner, problem: Problem, **simulation: Any) -> tuple[Trace, dict[str, Any]]:
+def _final_actions(
+    build: BuildLearner, problem: Problem, asked: RunsInBlocks
+) -> tuple[Trace, dict[str, Any]]:
     """Simulate, and add the next action of each run and the best action."""
     made: list[Learner] = []
 
@@ -175,7 +176,7 @@ def _final_actions(build: BuildLearner, problem: Problem, **simulation: Any) -> 
         made.append(build(gate))
         return made[-1]
 
-    trace = simulate(build_and_keep, problem, **simulation)
+    trace = simulate(build_and_keep, problem, **vars(replace(asked, workers=1, store=None)))
     following = np.concatenate([learner.act() for learner in made])[: trace.runs]
     best = problem.structure.solve(problem.means[np.newaxis])[0]
     return trace, {"recommended": following.tolist(), "best": best.tolist()}

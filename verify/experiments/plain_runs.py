@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from accountant.gates.random_streams import RandomStream, stream_generator
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, Value, build_problem
-from algorithms.simulate import Trace, check_counts, checkpoint_rounds
+from algorithms.simulate import Runs, Trace
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import AnyProblem
@@ -20,12 +20,7 @@ def simulate_plain_bandit(
     subject: BanditSubject,
     problem: AnyProblem | str | None,
     settings: Mapping[str, Value],
-    *,
-    horizon: int,
-    runs: int,
-    seed: int,
-    checkpoints: int,
-    progress: Callable[[float], None],
+    asked: Runs,
 ) -> tuple[Trace, Problem, str]:
     """Simulate a plain bandit on a problem of single arms; a run depends on the seed and its own number only.
 
@@ -35,10 +30,8 @@ def simulate_plain_bandit(
         The bandit: it selects an arm and receives its reward. Outcomes 0 and 1 become its smallest and largest reward.
     problem, settings
         One in which a single arm is played, with as many arms; by default ``top-k`` of that size.
-    horizon, runs, seed, checkpoints
-        As for `algorithms.simulate.simulate`.
-    progress
-        Function that is called with the share done.
+    asked
+        The runs.
 
     Returns
     -------
@@ -52,7 +45,7 @@ def simulate_plain_bandit(
     ProblemError
         If the problem is another one.
     ParameterError
-        If a number is out of range, or the bandit cannot be called in the given way.
+        If the bandit cannot be called in the given way.
     """
     bandit = subject.bandit
     if bandit.stops or bandit.adversary is not None or bandit.private_context:
@@ -60,7 +53,6 @@ def simulate_plain_bandit(
             f"{subject.name}: regret is simulated of bandits that play every round against random rewards, without "
             "stopping by themselves, adversary or private context"
         )
-    check_counts(horizon, runs, checkpoints, seed)
     if problem is None or problem == "top-k":
         played, name = build_problem("top-k", {"arms": bandit.arms, "size": 1, **settings}), "top-k"
     elif isinstance(problem, str):
@@ -77,15 +69,18 @@ def simulate_plain_bandit(
         )
     start = perf_counter()
     low, high = bandit.rewards[0], bandit.rewards[-1]
-    rounds = checkpoint_rounds(horizon, checkpoints)
+    rounds = asked.rounds
     means = played.expected_reward(np.arange(bandit.arms)[:, np.newaxis])
-    reward = np.empty((len(rounds), runs))
-    timed = replace(bandit, rounds=horizon)
-    for run in range(runs):
-        outcomes = stream_generator(seed, RandomStream.ENVIRONMENT, run).random((horizon + 1, bandit.arms))
+    reward = np.empty((len(rounds), asked.runs))
+    timed = replace(bandit, rounds=asked.horizon)
+    for run in range(asked.runs):
+        outcomes = stream_generator(asked.seed, RandomStream.ENVIRONMENT, run).random(
+            (asked.horizon + 1, bandit.arms)
+        )
         table = np.where(outcomes < played.means, high, low)
-        actions = timed.actions(table, [run], np.random.SeedSequence(seed))[0, :, 0]
+        actions = timed.actions(table, [run], np.random.SeedSequence(asked.seed))[0, :, 0]
         reward[:, run] = np.cumsum(means[actions])[rounds - 1]
-        progress((run + 1) / runs)
+        if asked.progress is not None:
+            asked.progress((run + 1) / asked.runs)
     regret = played.benchmark * rounds[:, np.newaxis] - reward
     return Trace(rounds, regret, reward, perf_counter() - start), played, name

@@ -15,6 +15,7 @@ from accountant.files.json_form import json_able
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import subprogress
+from verify.events.predicted_bound import ComingTest
 from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.functions.draw_budget import DrawBudget
@@ -24,7 +25,6 @@ from verify.functions.written_numbers import written_numbers
 from verify.neighbouring.adjacency import Data, Pair, data_key, different_pairs
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
-from verify.neighbouring.pair_score import FinalTest
 from verify.neighbouring.path import first_change, path
 from verify.sampling.stage_sizes import FEWEST_OF_PAIR, FINALISTS
 from verify.sampling.tester import Candidates, CandidateSource
@@ -236,14 +236,12 @@ class FunctionPairs(CandidateSource):
         return search_neighbours(
             self.runs.subject.neighbours,
             self.draw,
-            FinalTest(self.delta, error, final_samples),
+            ComingTest(self.delta, error, final_samples),
+            replace(self.conduct, progress=subprogress(self.conduct.progress, 0.0, 0.25)),
             samples=samples,
-            seed=self.conduct.seed,
             seeds=len(known_pairs(self.runs)),
             examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
             written=written_numbers(self.runs.subject.function),
-            tell=subprogress(self.conduct.progress, 0.0, 0.25),
-            executor=self.conduct.effort.executor,
         )
 
     def _worlds(self, pair: Pair, *, found: bool = False) -> NeighbouringWorlds:

@@ -13,8 +13,7 @@ from algorithms.problems import (
     LinearContexts,
     Value,
 )
-from algorithms.simulate import Trace, checkpoint_rounds, simulate
-from mechanisms.parameters import whole_number
+from algorithms.simulate import RunsInBlocks, Trace, simulate
 from verify.conduct.effort import Effort
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, choose_problem, try_build
 
@@ -86,30 +85,27 @@ def length_of_runs(subject: LearnerSubject, effort: Effort, horizon: int | None)
     return effort, effort.accounting_rounds
 
 
-def simulate_learner(
-    build: Any, problem: AnyProblem, *, horizon: int, checkpoints: int, **simulation: Any
-) -> tuple[Trace, dict[str, Any]]:
+def simulate_learner(build: Any, problem: AnyProblem, asked: RunsInBlocks) -> tuple[Trace, dict[str, Any]]:
     """Simulate a learner of any family; return regret at the checkpoints, and of a linear one its other results.
 
     Parameters
     ----------
     build, problem
         Function that makes the learner on a gate, and its problem.
-    horizon, checkpoints
-        Rounds of a run, and the number of them at which regret is returned.
-    simulation
-        Runs, seed, workers, store and progress, as `algorithms.simulate.simulate` takes them.
+    asked
+        The runs.
 
     Raises
     ------
     ParameterError
-        If a number is out of range.
+        If there is less than one worker, or a stored block is damaged.
     """
+    if isinstance(problem, LinearContexts):
+        return simulate_contexts(build, problem, asked), {}
     if not isinstance(problem, LinearBandit):
-        play: Any = simulate_contexts if isinstance(problem, LinearContexts) else simulate
-        return play(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation), {}
-    whole_number("checkpoints", checkpoints, least=1)
-    phased = simulate_phases(build, problem, rounds=horizon, **simulation)
+        return simulate(build, problem, **vars(asked)), {}
+    same = {name: getattr(asked, name) for name in ("runs", "seed", "workers", "store", "progress")}
+    phased = simulate_phases(build, problem, rounds=asked.horizon, **same)
     sent = phased.communication
     further = {
         "best_kept": float(phased.best_kept.mean()),
@@ -122,4 +118,4 @@ def simulate_learner(
             "regret": phased.curves[0][1].tolist(),
         },
     }
-    return phased.trace(checkpoint_rounds(horizon, checkpoints)), further
+    return phased.trace(asked.rounds), further

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verify.conduct.interrupts import Stop
+from verify.events.predicted_bound import ComingTest
 from verify.neighbouring.adjacency import Adjacency, NotNeighbours, Pair
 from verify.neighbouring.pair_draws import PairDraws
-from verify.neighbouring.pair_score import FinalTest, halves, score_pair
+from verify.neighbouring.pair_score import halves, score_pair
 
 _TRIES = 4  # times the examples that Hypothesis may run, those among them that it rejects or has run before
 
@@ -25,7 +26,7 @@ class PairScorer:
     """Scores of pairs (`PairScore.lower`), each worked out once, on `rows` draws of each world."""
 
     draws: PairDraws
-    test: FinalTest
+    test: ComingTest
     rows: int
     known: dict[bytes, float] = field(default_factory=dict)
 

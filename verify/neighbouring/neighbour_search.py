@@ -17,12 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from algorithms.blocks import Executor, Serial
-from verify.conduct.progress import Progress, no_progress
+from verify.conduct.conduct import Conduct
+from verify.events.predicted_bound import ComingTest
 from verify.neighbouring.adjacency import Adjacency, Pair
 from verify.neighbouring.generation import PairScorer, climb, shrink
 from verify.neighbouring.pair_draws import Draw, PairDraws
-from verify.neighbouring.pair_score import FinalTest
 from verify.neighbouring.point_profiles import profiled_pairs, written_pairs
 from verify.neighbouring.successive_halving import ComparedPair, PairComparison, whole_blocks
 
@@ -95,15 +94,13 @@ class SearchResult:
 def search_neighbours(
     adjacency: Adjacency,
     draw: Draw,
-    test: FinalTest,
+    test: ComingTest,
+    conduct: Conduct,
     *,
     samples: int,
-    seed: int,
     seeds: int = 40,
     examples: int = MOST_EXAMPLES,
     written: Iterable[float] = (),
-    tell: Progress = no_progress,
-    executor: Executor | None = None,
 ) -> SearchResult:
     """Return the pairs of neighbours with the largest predicted bounds.
 
@@ -115,24 +112,20 @@ def search_neighbours(
         Function that draws the adversary's view, with no randomness but the seed's.
     test
         The coming test.
+    conduct
+        The seed, the progress, and the executor that compares known pairs, on which no result depends.
     samples
         The largest number of draws to spend, all pairs and both worlds: at most 15 % of them on single points; of the
         others half on the seeds, a fifth on generated pairs, and the rest on comparing the best of both.
-    seed
-        The seed of everything random.
     seeds
         Number of the adjacency's known pairs to try.
     examples
         The largest number of pairs to generate; three times as many of views with at most four columns.
     written
         Numbers in the subject's code; iterated only where data are whole numbers or labels.
-    tell
-        Function that is called with the share done and the name of the current stage.
-    executor
-        The executor that compares known pairs, by default this process; the result does not depend on it.
     """
+    tell, seed, elsewhere = conduct.progress, conduct.seed, conduct.effort.executor
     draws = PairDraws(draw, seed)
-    elsewhere = executor or Serial()
     comparison = PairComparison(draws, test, elsewhere)
     listed = list(adjacency.seeds())[:seeds]
     profiled = profiled_pairs(adjacency, listed, draws, int(_PLAN.profiles * samples), elsewhere)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from verify.events.count_events import count_pairs
 from verify.events.features import Draws, features, most_telling
 from verify.events.innovations import innovations
-from verify.events.predicted_bound import promised_epsilon
+from verify.events.predicted_bound import ComingTest, promised_epsilon
 from verify.events.readings import ColumnValue
 from verify.events.score_fit import naive_bayes
 from verify.events.scores import AdditiveScore
@@ -29,15 +29,6 @@ from verify.neighbouring.score_slope import slope
 
 _ENOUGH = 16_384  # fresh draws of a world from which events are confirmed: then only the bound counts
 _MOST_INNOVATIONS = 4  # in a score: a record's own step is one of many, and each table has its noise
-
-
-@dataclass(frozen=True, slots=True)
-class FinalTest:
-    """The test that pairs are sought for: its δ, its error, and its draws a side."""
-
-    delta: float
-    error: float
-    samples: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +65,7 @@ class PairScore:
     divergence: float = -math.inf
 
 
-def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, coupled: bool) -> PairScore:
+def score_pair(sample: WorldSamples, fresh: WorldSamples, test: ComingTest, *, coupled: bool) -> PairScore:
     """Return the score of a pair.
 
     Parameters
@@ -90,15 +81,7 @@ def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, co
         True if both worlds were drawn with the same random numbers.
     """
     fit, choose = halves(sample)
-    events = search_events(
-        fit,
-        choose,
-        final_samples=test.samples,
-        delta=test.delta,
-        error=test.error,
-        quick=_fitted_scores(fit),
-        shortlist=True,
-    ).shortlist
+    events = search_events(fit, choose, test, quick=_fitted_scores(fit), shortlist=True).shortlist
     hits, split = count_pairs([event.event for event in events], *fresh)
     # Draws in the event of the world in which it was found to be the likelier one come first.
     counts = [
@@ -108,7 +91,7 @@ def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, co
 
     def best_bound(caution: float) -> float:
         return max(
-            promised_epsilon(first, second, drawn, test.samples, test.delta, test.error, caution, apart)
+            promised_epsilon(first, second, drawn, test, caution, apart)
             for (first, second), apart in zip(counts, split.tolist(), strict=True)
         )
 

@@ -21,10 +21,11 @@ from functools import partial
 
 from algorithms.blocks import Executor, Serial
 from verify.conduct.progress import Progress
+from verify.events.predicted_bound import ComingTest
 from verify.events.view_sample import WorldSamples
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import PairDraws
-from verify.neighbouring.pair_score import FinalTest, PairScore, halves, score_pair
+from verify.neighbouring.pair_score import PairScore, halves, score_pair
 
 _LEAST_ROWS = 256
 """Draws of a world below which events cannot be laid out."""
@@ -81,7 +82,7 @@ class PairComparison:
     """A comparison of pairs: the source of draws, the final test, and the executor that scores pairs."""
 
     draws: PairDraws
-    test: FinalTest
+    test: ComingTest
     executor: Executor = field(default_factory=Serial)
 
     def score_pairs(self, pairs: Sequence[ComparedPair], rows: int, *, keep: bool = False) -> None:

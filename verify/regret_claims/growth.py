@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from algorithms.theory.regret_bound import Instance
-from verify.conduct.progress import Progress, no_progress
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
+from verify.regret_claims.simulated_regret import RegretOptions, simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 from verify.sampling.betting_means import mean_at_least
 
@@ -69,16 +68,7 @@ class GrowthReport:
 
 
 def measure_growth(
-    make: type[Any],
-    *,
-    name: str = "",
-    bound: StatedBound | None = None,
-    epsilon: float = 1.0,
-    runs: int | None = None,
-    seed: int = 0,
-    error: float = 1e-4,
-    progress: Progress = no_progress,
-    **where: Any,
+    make: type[Any], options: RegretOptions, *, name: str = "", bound: StatedBound | None = None
 ) -> GrowthReport:
     """Play a learner at three horizons.
 
@@ -86,41 +76,30 @@ def measure_growth(
     ----------
     make, name
         The learner's class, and its name.
+    options
+        The options: by default 1536 runs at each horizon, and an epsilon of 1. The error is the probability that regret
+        like log T is called faster, at most; the horizons are the test's own.
     bound
         Its theorem, if it has one: T0 is where that speaks then, at least 128.
-    epsilon
-        The epsilon of the learner, if it takes one.
-    runs
-        The number of runs at each horizon; by default 1536.
-    seed
-        The seed of all randomness.
-    error
-        The probability that regret like log T is called faster, at most.
-    progress
-        Function that is called with the share done.
-    where
-        Workers and store, as `algorithms.simulate.simulate` takes them.
 
     Raises
     ------
     ProblemError
         If the learner plays neither arms nor lists: others have regret like the square root of T.
-    SettingError
-        If a number is out of range.
     """
-    check_numbers(epsilon=epsilon, runs=runs, seed=seed, error=error)
+    epsilon, runs, error = options.epsilon_or_one, options.runs or _RUNS, options.error
     problem = plain_problem(make.family, _MEANS)
     first = _FIRST
     if bound is not None:
         spoken = smallest_horizon(bound, Instance(problem, epsilon, first), _LONGEST)
         first = max(first, spoken or first)
     horizons = (first, first * _FACTOR, first * _FACTOR**2)
-    runs, regrets = _RUNS if runs is None else runs, []
+    regrets = []
     for number, horizon in enumerate(horizons):
         instance = Instance(problem, epsilon, horizon)
-        trace = simulated_regret(make, instance, runs=runs, seed=3 * seed + number, **where)
+        trace = simulated_regret(make, instance, options, runs=runs, seed=3 * options.seed + number)
         regrets.append(trace.regret[-1])
-        progress(horizon / horizons[-1], f"played {horizon:,} rounds")
+        options.progress(horizon / horizons[-1], f"played {horizon:,} rounds")
     least = 3 * horizons[1] * float(_MEANS[1] - _MEANS[0])
     contrast = regrets[2] - 3 * regrets[1] + 2 * regrets[0]
     means = tuple(float(values.mean()) for values in regrets)
@@ -128,7 +107,7 @@ def measure_growth(
         name or make.__name__,
         epsilon,
         runs,
-        seed,
+        options.seed,
         horizons,
         (means[0], means[1], means[2]),
         mean_at_least(contrast + least, error) - least,

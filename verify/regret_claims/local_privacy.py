@@ -15,8 +15,10 @@ from algorithms.theory.lower_bounds import two_point_bound
 from algorithms.theory.regret_bound import Instance
 from mechanisms.parameters import ParameterError
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
+from verify.regret_claims.simulated_regret import RegretOptions, simulated_regret
 from verify.sampling.betting_means import mean_at_most
+
+_HORIZON, _RUNS = 10_000, 2048
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,9 @@ class LocalPrivacyAudit:
 def audit_local_privacy(
     make: type[Any],
     claim: float,
+    options: RegretOptions,
     *,
-    epsilon: float = 1.0,
     gap: float = 0.3,
-    horizon: int = 10_000,
-    runs: int = 2048,
-    seed: int = 0,
-    error: float = 1e-4,
-    **where: Any,
 ) -> LocalPrivacyAudit:
     """Ask whether a learner's regret is possible for one that is `claim`-locally private.
 
@@ -71,16 +68,11 @@ def audit_local_privacy(
         The learner's class; it is to play one of two arms, or show one of two items.
     claim
         The epsilon of local privacy to be tested.
-    epsilon
-        The epsilon of the learner, if it takes one.
+    options
+        The options: by default 2048 runs of 10,000 rounds, and an epsilon of 1. The error is the probability that a
+        true claim is called impossible, at most.
     gap
         D: means are (1/2, 1/2 - D), then (1/2, 1/2 + D); in (0, 1/2).
-    horizon, runs, seed
-        The horizon, number of runs and seed of the simulations.
-    error
-        The probability that a true claim is called impossible, at most.
-    where
-        Workers and store, as `algorithms.simulate.simulate` takes them; the answer does not depend on them.
 
     Raises
     ------
@@ -92,17 +84,19 @@ def audit_local_privacy(
     Examples
     --------
     >>> from algorithms import CUCB
-    >>> audit_local_privacy(CUCB, 0.1, horizon=4000, runs=256).impossible
+    >>> audit_local_privacy(CUCB, 0.1, RegretOptions(horizon=4000, runs=256)).impossible
     True
     """
-    check_numbers(epsilon=epsilon, horizon=horizon, runs=runs, seed=seed, error=error)
+    horizon, runs, error = options.horizon or _HORIZON, options.runs or _RUNS, options.error
     check_epsilon(claim)
     if not 0 < gap < 0.5:
         raise ParameterError(f"gap = {gap!r}: must be a number above 0 and below 1/2")
     limits = []
     for number, sign in enumerate((-1.0, 1.0)):
-        instance = Instance(plain_problem(make.family, [0.5, 0.5 + sign * gap]), epsilon, horizon)
-        trace = simulated_regret(make, instance, runs=runs, seed=2 * seed + number, **where)
+        instance = Instance(
+            plain_problem(make.family, [0.5, 0.5 + sign * gap]), options.epsilon_or_one, horizon
+        )
+        trace = simulated_regret(make, instance, options, runs=runs, seed=2 * options.seed + number)
         limits.append(mean_at_most(trace.regret[-1], horizon * gap, error / 2))
     least = two_point_bound(horizon, gap, claim, limits[0] / gap)
     return LocalPrivacyAudit(claim, gap, horizon, runs, (limits[0], limits[1]), least, error)

@@ -19,9 +19,8 @@ from algorithms.problems import Problem, ProblemError, SettingError
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray
 from mechanisms.numerics.printed_numbers import counted_noun
-from verify.conduct.progress import Progress, no_progress
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
+from verify.regret_claims.simulated_regret import RegretOptions, simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 
 _Variable = Literal["epsilon", "gap", "size", "arms"]
@@ -33,6 +32,7 @@ _LONGEST = {False: 1 << 15, True: 1 << 30}  # rounds; of learners that hold thei
 _LEARNT = 0.5  # of the worst regret; where there is more, nothing was learnt
 _NONE = 1e-12  # of the worst regret; where there is less, it is rounding
 _FEWEST = 3
+_RUNS = 256  # of a cell
 _MOST = 10_000  # arms of a cell
 
 
@@ -74,15 +74,10 @@ def fit_scaling(
     make: type[Any],
     variable: str,
     values: tuple[float, ...],
+    options: RegretOptions,
     *,
     name: str = "",
     bound: StatedBound | None = None,
-    epsilon: float = 1.0,
-    horizon: int | None = None,
-    runs: int = 256,
-    seed: int = 0,
-    progress: Progress = no_progress,
-    **where: Any,
 ) -> ScalingReport:
     """Play a learner on a grid, and fit an exponent to its regret.
 
@@ -92,18 +87,11 @@ def fit_scaling(
         The learner's class, and its name.
     variable, values
         The variable of the grid, and at least three values of it.
+    options
+        The options: by default 256 runs in each cell, an epsilon of 1 if that is not the variable, and the fewest
+        rounds at which the bound speaks in all cells, or all that can be played.
     bound
         Its theorem, if it has one.
-    epsilon
-        The epsilon of the learner, if it is not the variable.
-    horizon
-        Rounds; by default the fewest at which the bound speaks in all cells, or all that can be played.
-    runs, seed
-        The number of runs in each cell, and their seed.
-    progress
-        Function that is called with the share done.
-    where
-        Workers and store, as `algorithms.simulate.simulate` takes them.
 
     Raises
     ------
@@ -116,11 +104,17 @@ def fit_scaling(
     Examples
     --------
     >>> from algorithms import CUCBBatch
-    >>> report = fit_scaling(CUCBBatch, "epsilon", (0.01, 0.02, 0.04), horizon=1 << 30, runs=64)
+    >>> options = RegretOptions(horizon=1 << 30, runs=64)
+    >>> report = fit_scaling(CUCBBatch, "epsilon", (0.01, 0.02, 0.04), options)
     >>> round(report.exponent)
     -1
     """
-    check_numbers(epsilon=epsilon, horizon=horizon, runs=runs, seed=seed)
+    epsilon, horizon, runs, seed = (
+        options.epsilon_or_one,
+        options.horizon,
+        options.runs or _RUNS,
+        options.seed,
+    )
     cells = [_cell(make.family, variable, value, epsilon) for value in _checked(variable, values)]
     longest = _LONGEST[hasattr(make, "committed_rounds")]
     if horizon is None:
@@ -131,9 +125,9 @@ def fit_scaling(
     instances = [Instance(*cell, horizon) for cell in cells]
     regrets = []
     for number, instance in enumerate(instances):
-        trace = simulated_regret(make, instance, runs=runs, seed=len(cells) * seed + number, **where)
+        trace = simulated_regret(make, instance, options, runs=runs, seed=len(cells) * seed + number)
         regrets.append(trace.regret[-1])
-        progress((number + 1) / len(cells), f"played {variable} = {values[number]:g}")
+        options.progress((number + 1) / len(cells), f"played {variable} = {values[number]:g}")
     means = np.array([each.mean() for each in regrets])
     worst = np.array([each.trivial_regret for each in instances])
     if (none := means <= _NONE * worst).any():

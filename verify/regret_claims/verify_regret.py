@@ -7,14 +7,13 @@ import math
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from algorithms.blocks import BlockStore, Executor
-from algorithms.learner import DEFAULT_DELTA, takes_delta, takes_horizon
+from algorithms.learner import DEFAULT_DELTA, check_delta, takes_delta, takes_horizon
 from algorithms.linear.contextual_play import ContextualTrace
 from algorithms.problems import (
     LinearBandit,
@@ -28,8 +27,8 @@ from algorithms.simulate import checkpoint_rounds
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
+from mechanisms.parameters import takes
 from verify.conduct.interrupts import subject_exceptions
-from verify.conduct.progress import Progress, no_progress
 from verify.findings.subject_error import SubjectError, blamed_place, describe_error
 from verify.learners.learner_on_problem import build_learner, is_contextual, is_linear
 from verify.learners.learner_subject import (
@@ -42,7 +41,7 @@ from verify.regret_claims.outcome import allowed_at_most, outcome
 from verify.regret_claims.proof import check_proof
 from verify.regret_claims.proof_run import TOLERANCE, ProofCheck
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
-from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
+from verify.regret_claims.simulated_regret import RegretOptions, simulated_regret
 from verify.regret_claims.speaking_instances import (
     StatedBound,
     nonvacuous_instance,
@@ -72,56 +71,48 @@ _EASIEST = {
 
 _STATED = "regret_bound"  # the attribute of a class
 
-_DEFAULT_ERROR = 1e-4
-"""The probability that a learner which keeps its bound is called violated, at most."""
+
+@dataclass(frozen=True)
+class _RegretQuestion(RegretOptions):
+    """The regret of a learner, and the theorem to be tested.
+
+    Attributes
+    ----------
+    problem, settings
+        The problem to play, its name, or ``"path/to/file.py:problem"``; without both, the family's easiest problem, on
+        which a bound is nonvacuous first.
+    delta
+        The delta of a learner that needs one.
+    bound
+        The bound of a learner that is not registered: a `RegretBound`, or a function of an `Instance`. By default the
+        class's ``regret_bound``, if it has one.
+    """
+
+    learner: object
+    _: KW_ONLY
+    problem: AnyProblem | str | None = None
+    settings: Mapping[str, Value] | None = None
+    delta: float = DEFAULT_DELTA
+    bound: RegretBound | StatedBound | None = None
+
+    def _check(self) -> None:
+        super()._check()
+        check_delta(self.delta)
 
 
-def regret(
-    learner: object,
-    *,
-    problem: Problem | LinearBandit | LinearContexts | str | None = None,
-    settings: Mapping[str, Value] | None = None,
-    epsilon: float | None = None,
-    delta: float = DEFAULT_DELTA,
-    horizon: int | None = None,
-    runs: int | None = None,
-    bound: RegretBound | StatedBound | None = None,
-    error: float = _DEFAULT_ERROR,
-    seed: int = 0,
-    workers: int | Executor = 1,
-    store: BlockStore | None = None,
-    progress: Progress = no_progress,
-) -> RegretReport:
+@takes(_RegretQuestion)
+def regret(asked: _RegretQuestion) -> RegretReport:
     """Check a learner's regret against its theorem.
+
+    The default epsilon is the least of 1, 2, 5, ... at which the bound speaks within a horizon that can be run, or 1.
+    Learners of contexts, whose bound only runs tell, have 1, or 1000 as printed. The default horizon is the smallest at
+    which the bound is at most a third of the worst possible regret, and 4,000 of contexts. By default there are 64
+    runs, and 40 of linear bandits.
 
     Parameters
     ----------
     learner
         A registered name, ``"path/to/file.py:Class"``, or a learner class.
-    problem, settings
-        The problem to play, its name, or ``"path/to/file.py:problem"``; without both, the family's easiest problem, on
-        which a bound is nonvacuous first.
-    epsilon
-        The learner's epsilon; by default the least of 1, 2, 5, ... at which the bound speaks within a horizon that can
-        be run, or 1. Learners of contexts, whose bound only runs tell, have 1, or 1000 as printed.
-    delta
-        The delta of a learner that needs one.
-    horizon
-        Rounds per run; by default the smallest at which the bound is at most a third of the worst possible regret, and
-        4,000 of contexts.
-    runs
-        Independent runs; by default 64, and 40 of linear bandits.
-    bound
-        The bound of a learner that is not registered: a `RegretBound`, or a function of an `Instance`. By default the
-        class's ``regret_bound``, if it has one.
-    error
-        The probability that a learner which keeps its bound is called violated, at most.
-    seed
-        The seed of all randomness.
-    workers, store
-        The workers and the store of the runs, as in `algorithms.simulate`; the report does not depend on them.
-    progress
-        Function that is called with the share done.
 
     Returns
     -------
@@ -140,31 +131,31 @@ def regret(
     >>> regret("cucb-batch", problem="top-k", epsilon=0.1, horizon=100).verdict
     'vacuous'
     """
-    subject = resolve(learner)
+    subject = resolve(asked.learner)
     if not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{subject.name}: only learners have regret")
-    check_numbers(epsilon=epsilon, delta=delta, horizon=horizon, runs=runs, error=error, seed=seed)
-    told = _find_bound(subject, bound)
-    played, name = _choose(subject, loaded_problem(problem), settings or {}, epsilon, delta, horizon, told)
-    runs = runs if runs is not None else 40 if is_linear(subject) else 64
+    told = _find_bound(subject, asked.bound)
+    played, name = _choose(subject, asked, told)
+    problem, runs = asked.problem, asked.runs or (40 if is_linear(subject) else 64)
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
     stated = told.bound_for(played)
     proof: tuple[ProofCheck, ...] = ()
     with attribute_errors_to_subject(subject, problem_file(problem)):
         if isinstance(stated, RegretBound) and stated.claimed(played):
-            proof = check_proof(subject.make, stated, played, problem=name, seed=seed, error=error / 2)
+            proof = check_proof(
+                subject.make, stated, played, problem=name, seed=asked.seed, error=asked.error / 2
+            )
         trace = simulated_regret(
             subject.make,
             played,
-            checkpoints=_CHECKPOINTS,
+            asked,
             runs=runs,
-            seed=seed,
-            workers=workers,
-            store=store,
-            progress=lambda share: progress(share, "simulating"),
+            seed=asked.seed,
+            checkpoints=_CHECKPOINTS,
+            progress=lambda share: asked.progress(share, "simulating"),
         )
     floor, ceiling = _regret_range(played.problem)
-    theorem, limits = told.on(played), error / 2
+    theorem, limits = told.on(played), asked.error / 2
     if isinstance(trace, ContextualTrace) and isinstance(stated, RegretBound) and stated.of_runs:
         limits /= 2  # half for the allowed regret, half for regret
         allowed = allowed_at_most(trace, ceiling, limits) * (1 + TOLERANCE)
@@ -181,12 +172,12 @@ def regret(
         claims_privacy=not subject.form.is_none,
         horizon=played.horizon,
         lanes=runs,
-        seed=seed,
-        error=error,
+        seed=asked.seed,
+        error=asked.error,
         theorem=theorem,
         proof=proof,
         outcome=outcome(trace, bounds, floor, ceiling, limits),
-        reproduce=_repeating_command(subject, problem, settings or {}, played, runs, error, seed),
+        reproduce=_repeating_command(subject, asked, played, runs),
         size=problem_size(played.problem),
     )
 
@@ -322,16 +313,10 @@ def _bound_at(theorem: _Theorem, instance: Instance, rounds: int) -> float:
     return theorem.value(instance if told else replace(instance, horizon=rounds))
 
 
-def _choose(
-    subject: LearnerSubject,
-    problem: AnyProblem | str | None,
-    settings: Mapping[str, Value],
-    epsilon: float | None,
-    delta: float,
-    horizon: int | None,
-    theorem: _Theorem,
-) -> tuple[Instance, str]:
+def _choose(subject: LearnerSubject, asked: _RegretQuestion, theorem: _Theorem) -> tuple[Instance, str]:
     """Return the instance asked for, filled in with one on which the bound is not vacuous, and the problem's name."""
+    problem, settings = loaded_problem(asked.problem), asked.settings or {}
+    epsilon, delta, horizon = asked.epsilon, asked.delta, asked.horizon
     own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
     owned = {key: value for key, value in settings.items() if key in own}
     checked: Mapping[str, Value] = parse_settings(owned, own.values())
@@ -386,23 +371,16 @@ def _regret_range(problem: Problem | LinearBandit | LinearContexts) -> tuple[flo
         return floor, problem.benchmark - least
 
 
-def _repeating_command(
-    subject: LearnerSubject,
-    problem: Problem | LinearBandit | LinearContexts | str | None,
-    settings: Mapping[str, Value],
-    played: Instance,
-    runs: int,
-    error: float,
-    seed: int,
-) -> str:
+def _repeating_command(subject: LearnerSubject, asked: _RegretQuestion, played: Instance, runs: int) -> str:
     """Return the command that repeats a report, or the call if there is no name for the problem."""
+    problem, settings = asked.problem, asked.settings or {}
     numbers = {
         "epsilon": played.epsilon,
         **({"delta": played.delta} if takes_delta(subject.make) else {}),
         "horizon": played.horizon,
         "runs": runs,
-        "error": error,
-        "seed": seed,
+        "error": asked.error,
+        "seed": asked.seed,
     }
     if problem is None or isinstance(problem, str):
         numbers["significance"] = numbers.pop("error")  # as the command line calls it

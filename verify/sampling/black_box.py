@@ -40,22 +40,17 @@ from verify.sampling.confirmation import Confirmation
 from verify.sampling.count_inversion import best_share, choose_inversion
 from verify.sampling.delta_band import delta_band
 from verify.sampling.detection_floor import detection_floor
-from verify.sampling.draws import LookPlan
+from verify.sampling.draws import ClaimTest, LookPlan
 from verify.sampling.event_choice import Searched, choose_events
-from verify.sampling.final_test import STOPPED_EARLY, final_counts
+from verify.sampling.final_test import final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
 
 
 def black_box_test(
     candidates: Sequence[NeighbouringWorlds],
+    test: ClaimTest,
     *,
-    claim_epsilon: float,
-    claim_delta: float,
-    samples: int,
-    confidence: float = 0.95,
-    significance: float = 1e-4,
-    seed: int,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
     executor: Executor | None = None,
     lattice: bool = False,
 ) -> BlackBoxResult:
@@ -65,16 +60,8 @@ def black_box_test(
     ----------
     candidates
         The pairs; each is tried in both orders.
-    claim_epsilon, claim_delta
-        The claim; ε ≥ 0 and δ in [0, 1).
-    samples
-        Draws of the view to spend in all: every stage, both worlds, all candidates.
-    confidence
-        The confidence of the reported bounds.
-    significance
-        Error level of the refutation.
-    seed
-        The seed of everything random; the result is the same for the same seed, bit by bit.
+    test
+        The claim, the draws, the probabilities of error and the seed.
     progress
         Function that is called with the fraction done and the present stage, in words.
     executor
@@ -91,40 +78,28 @@ def black_box_test(
     Raises
     ------
     ParameterError
-        If a parameter is out of range, there are too few samples for the candidates, or a candidate draws
-        something else than it was asked for.
+        If there are no candidates, or too few samples for them, or a candidate draws something else than it was
+        asked for.
     Stop
         If it came before any final draws.
     """
     if not candidates:
         raise ParameterError("candidates must not be empty")
-    if not claim_epsilon >= 0.0:
-        raise ParameterError(f"claim_epsilon = {claim_epsilon!r}: must be at least 0")
-    if not 0.0 <= claim_delta < 1.0:
-        raise ParameterError(f"claim_delta = {claim_delta!r}: must lie in [0, 1)")
-    for name, level in (("confidence", confidence), ("significance", significance)):
-        if not 0.0 < level < 1.0:
-            raise ParameterError(f"{name} = {level!r}: must lie in (0, 1)")
-    tell = progress if progress is not None else no_progress
-    sizes = stage_sizes(len(candidates), samples)
-    error = (1.0 - confidence) * (1.0 - STOPPED_EARLY)  # of a test that runs to its end
-    strict_error = significance * (1.0 - STOPPED_EARLY)
-    plan = LookPlan(
-        candidates, samples, samples // 4, claim_epsilon, claim_delta, error, strict_error, seed, lattice
-    )
+    samples, sizes = test.samples, stage_sizes(len(candidates), test.samples)
+    plan = LookPlan(candidates, lattice, **vars(test))
     with (executor or Serial()).open(methodcaller("result", plan)) as processes:
-        finalists, spent = choose_events(processes, plan, sizes, tell)
+        finalists, spent = choose_events(processes, plan, sizes, progress)
         # Draws that the choice could not hold in memory go to the comparison of its events.
         rows = max(sizes.confirm, (int(BEFORE_FINAL * samples) - spent) // (2 * len(finalists)))
         rows = rows // BLOCK * BLOCK
-        winner, spent = Confirmation(processes, plan, tell).winner(finalists, rows, spent)
+        winner, spent = Confirmation(processes, plan, progress).winner(finalists, rows, spent)
         index, searched = winner.index, winner.searched
         best = searched.events[winner.place]
         trials = (samples - spent) // 2 // BLOCK * BLOCK
-        estimates = (*winner.estimates, winner.counted, trials, claim_delta)
-        inversion = choose_inversion(*estimates, error)
-        strict_inversion = choose_inversion(*estimates, strict_error)
-        events = _band_events(searched, winner.place, trials, error)
+        estimates = (*winner.estimates, winner.counted, trials, test.delta)
+        inversion = choose_inversion(*estimates, plan.error)
+        strict_inversion = choose_inversion(*estimates, plan.strict_error)
+        events = _band_events(searched, winner.place, trials, plan.error)
         counts = final_counts(
             processes,
             index,
@@ -132,17 +107,16 @@ def black_box_test(
             searched.bins[winner.place],
             trials=trials,
             columns=searched.columns,
-            progress=lambda done: tell((spent + done * 2 * trials) / samples, "final test"),
+            progress=lambda done: progress((spent + done * 2 * trials) / samples, "final test"),
         )
     if counts.stopped is not None and counts.trials == 0:
         raise counts.stopped
-    tell(1.0, "done")
+    progress(1.0, "done")
     n, share = counts.trials, counts.share_of_error
     hits, hits_prime = map(int, counts.hits[::-1, 0] if best.swapped else counts.hits[:, 0])
-    bounds = _bounds(inversion, hits, hits_prime, n, claim_epsilon, claim_delta, (1.0 - confidence) * share)
-    strict, _ = _bounds(
-        strict_inversion, hits, hits_prime, n, claim_epsilon, claim_delta, significance * share
-    )
+    counted = (hits, hits_prime, n, test.epsilon, test.delta)
+    bounds = _bounds(inversion, *counted, (1.0 - test.confidence) * share)
+    strict, _ = _bounds(strict_inversion, *counted, test.significance * share)
     dependent = counts.dependence
     return BlackBoxResult(
         candidate=index,
@@ -152,25 +126,25 @@ def black_box_test(
         hits=hits,
         hits_prime=hits_prime,
         trials=n,
-        claim_epsilon=claim_epsilon,
-        claim_delta=claim_delta,
+        claim_epsilon=test.epsilon,
+        claim_delta=test.delta,
         epsilon_lower=bounds[0],
         delta_lower=bounds[1],
-        confidence=confidence,
+        confidence=test.confidence,
         inverted_by=inversion,
         strict_epsilon_lower=strict,
         strictly_inverted_by=strict_inversion,
         share_of_error=share,
-        band=delta_band(events, counts.hits, n, confidence=confidence, share_of_error=share),
-        refuted=strict > claim_epsilon + best.event.rounding and dependent is None,
+        band=delta_band(events, counts.hits, n, confidence=test.confidence, share_of_error=share),
+        refuted=strict > test.epsilon + best.event.rounding and dependent is None,
         dependent=dependent,
-        significance=significance,
+        significance=test.significance,
         looks=1,
         samples=spent + 2 * n,
         search_samples=0,
-        detection_floor=detection_floor(claim_epsilon, claim_delta, n, significance * share),
+        detection_floor=detection_floor(test.epsilon, test.delta, n, test.significance * share),
         interrupted=counts.stopped is not None,
-        seed=seed,
+        seed=test.seed,
         final_batches=counts.sizes,
         laws=counts.laws(searched.bins[winner.place], swapped=best.swapped),
     )

@@ -217,11 +217,8 @@ class Confirmation:
         return [one.with_counts((hits, split), at, rows) for at, one in enumerate(some)]
 
     def _promise(self, one: _ListedEvent, caution: float, error: float | None = None) -> float:
-        first, second = one.estimates
-        n, delta, level = self.plan.final_samples, self.plan.delta, error or self.plan.error
-        return promised_epsilon(
-            first, second, one.counted, n, delta, level, caution, one.split, few_known=True
-        )
+        test = self.plan.coming_test(error or self.plan.error)
+        return promised_epsilon(*one.estimates, one.counted, test, caution, one.split, few_known=True)
 
     def _choose(self, listed: Iterable[_ListedEvent], caution: float) -> _ListedEvent:
         """Return the event that promises most, at some caution; of equal ones, one of the pair named first.

@@ -19,12 +19,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechanisms import BLOCK
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, half_open_unit, nonnegative, open_unit
+from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.predicted_bound import ComingTest
 from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
 
 FIRST_BATCH = 1 << 13  # rows of the first batch of a stage, before the number of columns is known
+STOPPED_EARLY = 0.2
+"""Share of every error that is set aside for tests that were stopped before their last batch."""
 _BATCH = 1 << 18  # values of one batch of draws (2 MB), so that counting stays within the cache
 
 
@@ -39,35 +43,76 @@ def batch_sizes(rows: int, columns: int) -> list[int]:
     return sizes
 
 
-@dataclass(frozen=True, slots=True)
-class LookPlan:
+@dataclass(frozen=True, kw_only=True)
+class ClaimTest:
+    """A test of a claim of (ε, δ)-differential privacy.
+
+    Attributes
+    ----------
+    epsilon, delta
+        The claim; ε ≥ 0 and δ in [0, 1).
+    samples
+        The most draws of the view to spend: both worlds, all pairs, every stage.
+    confidence
+        The confidence of the reported bounds.
+    significance
+        The error level of the refutation.
+    seed
+        The seed of everything random; the result is the same for the same seed, bit by bit.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range.
+    """
+
+    epsilon: float
+    delta: float
+    samples: int
+    confidence: float = 0.95
+    significance: float = FALSE_ALARM
+    seed: int
+
+    def __post_init__(self) -> None:
+        nonnegative("epsilon", self.epsilon)
+        half_open_unit("delta", self.delta)
+        open_unit("confidence", self.confidence)
+        open_unit("significance", self.significance)
+
+
+@dataclass(frozen=True)
+class LookPlan(ClaimTest):
     """The parameters that all stages of a black-box test share.
 
     Attributes
     ----------
     candidates
-        The pairs.
-    samples, final_samples
-        Draws in all, and draws a side of the final test.
-    epsilon, delta
-        The claim.
-    error, strict_error
-        Of the bound that is reported, and of the one that refutes.
-    seed
-        Of the test.
+        The pairs; each is tried in both orders.
     lattice
         True to test only the place of numbers on the floating-point lattice.
     """
 
     candidates: Sequence[NeighbouringWorlds]
-    samples: int
-    final_samples: int
-    epsilon: float
-    delta: float
-    error: float
-    strict_error: float
-    seed: int
     lattice: bool = False
+
+    @property
+    def final_samples(self) -> int:
+        """Draws a side of the final test, about."""
+        return self.samples // 4
+
+    @property
+    def error(self) -> float:
+        """The error of the reported bound, of a test that runs to its end."""
+        return (1.0 - self.confidence) * (1.0 - STOPPED_EARLY)
+
+    @property
+    def strict_error(self) -> float:
+        """The error of the bound that refutes, of a test that runs to its end."""
+        return self.significance * (1.0 - STOPPED_EARLY)
+
+    def coming_test(self, error: float) -> ComingTest:
+        """Return the final test, at one of the two errors."""
+        return ComingTest(self.delta, error, self.final_samples)
 
     def stream(self, index: int, stage: SpawnKey, world: bool, *, alike: bool) -> WorldStream:
         """Return the draws of one world of a candidate at a stage."""

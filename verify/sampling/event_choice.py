@@ -64,9 +64,7 @@ class Search:
         found = search_events(
             (first.rows(0, half), second.rows(0, half)),
             choose,
-            final_samples=plan.final_samples,
-            delta=plan.delta,
-            error=plan.error,
+            plan.coming_test(plan.error),
             band_epsilons=band_epsilons(plan.epsilon) if choosing else (),
             lattice=plan.lattice,
             shortlist=choosing,

@@ -18,11 +18,9 @@ from verify.events.event import Event
 from verify.events.reading_bins import ReadingBins
 from verify.events.view_sample import ReadOnce
 from verify.findings.finding import ReadingLaws
-from verify.sampling.draws import LookPlan, batch_sizes
+from verify.sampling.draws import STOPPED_EARLY, LookPlan, batch_sizes
 from verify.sampling.independence import dependence
 
-STOPPED_EARLY = 0.2
-"""Share of every error that is set aside for tests that were stopped before their last batch."""
 OPENING_SHARE = 0.05
 """Of these, the share for tests that were stopped before their first batch: for bets made before the test."""
 

@@ -19,6 +19,7 @@ from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.counted_event import CountedEvent
+from verify.sampling.draws import ClaimTest
 from verify.sampling.stage_sizes import fewest_samples
 
 
@@ -175,12 +176,14 @@ class SingleLook:
         chosen, effort = source.best_candidates(), conduct.effort
         result = black_box_test(
             chosen.worlds,
-            claim_epsilon=epsilon,
-            claim_delta=delta,
-            samples=max(chosen.samples, fewest_samples(len(chosen.worlds))),
-            confidence=1.0 - chosen.share_of_error * (1.0 - effort.confidence),
-            significance=chosen.share_of_false_alarm * effort.significance - chosen.negligible,
-            seed=conduct.seed,
+            ClaimTest(
+                epsilon=epsilon,
+                delta=delta,
+                samples=max(chosen.samples, fewest_samples(len(chosen.worlds))),
+                confidence=1.0 - chosen.share_of_error * (1.0 - effort.confidence),
+                significance=chosen.share_of_false_alarm * effort.significance - chosen.negligible,
+                seed=conduct.seed,
+            ),
             progress=conduct.progress,
             executor=effort.executor,
             lattice=self.lattice,

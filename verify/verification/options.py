@@ -1,20 +1,17 @@
 """The options of a caller: one frozen value, checked once.
 
 The signature of `verify` and its documentation, the flags of the command line and the line that repeats a verification
-follow from the fields of `Options`, and all functions that pass options on (`assert_dp`, the pytest fixture) take them
-all: a new option is a new field.
+follow from `Options`, and all functions that pass options on (`assert_dp`, the pytest fixture) take them all: a new
+option is a new field.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, cast
 
 from accountant.compositions import composition_named
 from algorithms.blocks import Executor, make_executor
@@ -40,8 +37,6 @@ class OptionFacts:
 
     Attributes
     ----------
-    words
-        The description, for the documentation of `verify`.
     rule
         The rule for its values. None is always right where it is the default.
     flag
@@ -52,21 +47,76 @@ class OptionFacts:
         True if the result depends on it, so that the line that repeats a verification includes it.
     """
 
-    words: str
     rule: rules.ValueRule
     flag: str = ""
     reads: type = str
     repeats: bool = True
 
 
-def option(default: Any, words: str, rule: rules.ValueRule, **facts: Any) -> Any:
+def option(default: Any, rule: rules.ValueRule, **facts: Any) -> Any:
     """Return the field of an option, see `OptionFacts`."""
-    return field(default=default, metadata={"facts": OptionFacts(words=words, rule=rule, **facts)})
+    return field(default=default, metadata={"facts": OptionFacts(rule=rule, **facts)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """The options of `verify`.
+
+    Attributes
+    ----------
+    epsilon
+        The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has
+        numbers of its own, which hold unless others are given.
+    delta
+        The claim's other number; by default 0, or the specimen's own.
+    composition
+        For learners: the composition theorem under which an accountant enforces the claim: ``'basic'``, ``'advanced'``,
+        ``'zcdp'``, ``'renyi'`` or ``'gaussian'``, and its settings, as in ``'zcdp, failures=0.1'``. By default that of
+        the learner's own claim; else basic composition, or for delta > 0 the Gaussian filter.
+    unit
+        For learners: the unit that the claim protects, in place of the learner's own: ``'one report'``, ``'one person,
+        at most 8 rounds'`` (or another number), or ``'one person'`` for all rounds that a person takes part in. Names
+        take turns in the runs, each as often as the unit permits.
+    problem
+        For learners: a problem, its name in the catalogue, or ``"path/to/file.py:problem"`` (a problem, or a function
+        that makes one); by default the learner's own.
+    settings
+        Parameters of the named problem and of the learner.
+    horizon
+        For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. What is
+        certified beyond that many rounds rests on the accountant that enforces its budget.
+    effort
+        ``'quick'``, ``'default'`` or ``'thorough'``.
+    samples
+        Draws of the view in the black-box test, of all stages together; by default those of `effort`.
+    confidence
+        The confidence of the lower bounds that rest on draws.
+    significance
+        The largest probability with which a true claim is refuted, all looks of this verification together.
+    floating_point
+        For functions: whether differences in floating-point arithmetic alone count against the claim.
+    time_limit
+        Seconds after which to stop and report the findings until then.
+    anytime
+        Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it stops,
+        its bounds hold. For learners and plain bandits, `seed` is that of the bets alone. A path names a file that
+        carries the winnings from run to run, of one subject, claim and set of settings; a run with seed 0, the default,
+        then takes a seed that none before it used.
+    adversary
+        For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play against, or
+        its name (`verify.verification.named_adversary`); for plain bandits in place of fixed reward tables.
+    neighbours
+        For functions: the neighbouring data sets, in place of those that the function itself declares.
+    seed
+        The seed of all randomness: the same seed gives the same result, bit for bit.
+    workers
+        Processes that draw and count, or ``'dask'``, a Dask cluster: of this machine, or ``'dask:tcp://host:8786'`` of
+        the scheduler at an address. The result does not depend on it.
+    isolated
+        Run in a process of its own, where processes can be forked: a subject that ends its process, or never returns
+        from code that is not Python, gets a finding and takes nothing else down.
+    progress
+        Function that is called with the share done and a description of the present step.
 
     Raises
     ------
@@ -74,40 +124,12 @@ class Options:
         If any value is of a wrong type or out of range; the message names it.
     """
 
-    epsilon: float | None = option(
-        None,
-        "The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has "
-        "numbers of its own, which hold unless others are given.",
-        rules.real_number(),
-        flag="--epsilon",
-    )
-    delta: float | None = option(
-        None,
-        "The claim's other number; by default 0, or the specimen's own.",
-        rules.real_number(),
-        flag="--delta",
-    )
-    composition: str | None = option(
-        None,
-        "For learners: the composition theorem under which an accountant enforces the claim: ``'basic'``, "
-        "``'advanced'``, ``'zcdp'``, ``'renyi'`` or ``'gaussian'``, and its settings, as in "
-        "``'zcdp, failures=0.1'``. By default that of the learner's own claim; else basic composition, or for "
-        "delta > 0 the Gaussian filter.",
-        rules.accepted_by(composition_named),
-        flag="--composition",
-    )
-    unit: str | None = option(
-        None,
-        "For learners: the unit that the claim protects, in place of the learner's own: ``'one report'``, "
-        "``'one person, at most 8 rounds'`` (or another number), or ``'one person'`` for all rounds that a person "
-        "takes part in. Names take turns in the runs, each as often as the unit permits.",
-        rules.accepted_by(named_unit),
-        flag="--unit",
-    )
+    epsilon: float | None = option(None, rules.real_number(), flag="--epsilon")
+    delta: float | None = option(None, rules.real_number(), flag="--delta")
+    composition: str | None = option(None, rules.accepted_by(composition_named), flag="--composition")
+    unit: str | None = option(None, rules.accepted_by(named_unit), flag="--unit")
     problem: Problem | LinearBandit | LinearContexts | str | None = option(
         None,
-        'For learners: a problem, its name in the catalogue, or ``"path/to/file.py:problem"`` (a problem, or a '
-        "function that makes one); by default the learner's own.",
         rules.satisfies(
             lambda value: (
                 isinstance(value, str | LinearBandit | LinearContexts) or hasattr(value, "structure")
@@ -118,61 +140,29 @@ class Options:
     )
     settings: Mapping[str, Value] | None = option(
         None,
-        "Parameters of the named problem and of the learner.",
         rules.satisfies(lambda value: isinstance(value, Mapping), "a dictionary of parameters by name"),
         flag="--set",
     )
-    horizon: int | None = option(
-        None,
-        "For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. "
-        "What is certified beyond that many rounds rests on the accountant that enforces its budget.",
-        rules.integer(1),
-        flag="--set horizon=",
-    )
-    effort: str = option(
-        "default",
-        "``'quick'``, ``'default'`` or ``'thorough'``.",
-        rules.one_of(tuple(EFFORTS)),
-        flag="--effort",
-    )
+    horizon: int | None = option(None, rules.integer(1), flag="--set horizon=")
+    effort: str = option("default", rules.one_of(tuple(EFFORTS)), flag="--effort")
     samples: int | None = option(
         None,
-        "Draws of the view in the black-box test, of all stages together; by default those of `effort`.",
         rules.real_number(
             lambda value: value >= FEWEST_SAMPLES and value.is_integer(),
             f"be a whole number of at least {FEWEST_SAMPLES:,}",
         ),
         flag="--samples",
     )
-    confidence: float = option(
-        0.95,
-        "The confidence of the lower bounds that rest on draws.",
-        rules.real_number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
-    )
+    confidence: float = option(0.95, rules.real_number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"))
     significance: float = option(
         FALSE_ALARM,
-        "The largest probability with which a true claim is refuted, all looks of this verification together.",
         rules.real_number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
         flag="--significance",
     )
-    floating_point: bool = option(
-        False,
-        "For functions: whether differences in floating-point arithmetic alone count against the claim.",
-        _FLAG,
-        flag="--floating-point",
-    )
-    time_limit: float = option(
-        SECONDS,
-        "Seconds after which to stop and report the findings until then.",
-        rules.accepted_by(check_time_limit),
-        flag="--time-limit",
-    )
+    floating_point: bool = option(False, _FLAG, flag="--floating-point")
+    time_limit: float = option(SECONDS, rules.accepted_by(check_time_limit), flag="--time-limit")
     anytime: bool | str | Path = option(
         False,
-        "Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it "
-        "stops, its bounds hold. For learners and plain bandits, `seed` is that of the bets alone. A path names a "
-        "file that carries the winnings from run to run, of one subject, claim and set of settings; a run with seed 0, "
-        "the default, then takes a seed that none before it used.",
         rules.satisfies(
             lambda value: isinstance(value, bool | str | os.PathLike), "True, False, or the path of a file"
         ),
@@ -180,9 +170,6 @@ class Options:
     )
     adversary: Adversary | str | None = option(
         None,
-        "For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play "
-        "against, or its name (`verify.verification.named_adversary`); for plain bandits in place of fixed reward "
-        "tables.",
         rules.satisfies(
             lambda value: isinstance(value, str) or callable(getattr(value, "turn", None)),
             "an adversary or its name",
@@ -191,35 +178,13 @@ class Options:
     )
     neighbours: Adjacency | Domain | None = option(
         None,
-        "For functions: the neighbouring data sets, in place of those that the function itself declares.",
         rules.satisfies(lambda value: True, ""),  # checked where the subject is found
     )
-    seed: int = option(
-        0,
-        "The seed of all randomness: the same seed gives the same result, bit for bit.",
-        rules.integer(0, bits=1_024),
-        flag="--seed",
-    )
-    workers: int | str = option(
-        1,
-        "Processes that draw and count, or ``'dask'``, a Dask cluster: of this machine, or ``'dask:tcp://host:8786'`` "
-        "of the scheduler at an address. The result does not depend on it.",
-        rules.accepted_by(make_executor),
-        flag="--workers",
-        repeats=False,
-    )
-    isolated: bool = option(
-        False,
-        "Run in a process of its own, where processes can be forked: a subject that ends its process, or never "
-        "returns from code that is not Python, gets a finding and takes nothing else down.",
-        _FLAG,
-        repeats=False,
-    )
+    seed: int = option(0, rules.integer(0, bits=1_024), flag="--seed")
+    workers: int | str = option(1, rules.accepted_by(make_executor), flag="--workers", repeats=False)
+    isolated: bool = option(False, _FLAG, repeats=False)
     progress: Progress | None = option(
-        None,
-        "Function that is called with the share done and a description of the present step.",
-        rules.satisfies(callable, "a function of a share and of a description"),
-        repeats=False,
+        None, rules.satisfies(callable, "a function of a share and of a description"), repeats=False
     )
 
     def __post_init__(self) -> None:
@@ -255,68 +220,18 @@ class Options:
         return None if isinstance(self.anytime, bool) else Path(self.anytime).absolute()
 
 
+@dataclass(frozen=True)
+class SubjectOptions(Options):
+    """A subject, and the options of its verification."""
+
+    subject: object
+
+
 def each_option(options: type[Options]) -> Iterator[tuple[str, Any, OptionFacts]]:
     """Yield the name, default and facts of every option, in order."""
     types = field_types(cast("type", options))  # mypy: the hash of its values is not that of the class
     for one in fields(options):
+        if "facts" not in one.metadata:  # the subject
+            continue
         reads = next((kind for kind in (int, float) if types[one.name] in (kind, kind | None)), str)
         yield one.name, one.default, replace(one.metadata["facts"], reads=reads)
-
-
-_Taken = ParamSpec("_Taken")
-_Set = TypeVar("_Set", bound=Options)
-_Result = TypeVar("_Result", covariant=True)
-
-
-class _TakesOptions(Protocol[_Taken, _Result]):
-    """A function of a subject that takes every option as a keyword."""
-
-    def __call__(self, subject: object, *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Result:
-        """Do it."""
-        ...
-
-
-def takes(
-    options: Callable[_Taken, _Set],
-) -> Callable[[Callable[[object, _Set], _Result]], _TakesOptions[_Taken, _Result]]:
-    """Let a function of a subject and of options take every option as a keyword.
-
-    The options become part of its signature, and of the parameters in its documentation.
-
-    Parameters
-    ----------
-    options
-        The class of options.
-    """
-    kind = cast("type[Options]", options)
-
-    def decorate(
-        function: Callable[[object, _Set], _Result],
-    ) -> _TakesOptions[_Taken, _Result]:
-        own = inspect.signature(function)
-        keywords = inspect.signature(kind).parameters.values()
-        signature = own.replace(parameters=[own.parameters["subject"], *keywords])
-
-        def called(subject: object, *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Result:
-            try:
-                signature.bind(subject, *args, **kwargs)
-            except TypeError as error:  # in the name of the function, not of the class of options
-                raise TypeError(f"{function.__name__}(): {error}") from None
-            return function(subject, options(*args, **kwargs))
-
-        functools.update_wrapper(called, function)
-        called.__signature__ = signature  # type: ignore[attr-defined]
-        called.__doc__ = _with_options(inspect.getdoc(function) or "", kind)
-        return called
-
-    return decorate
-
-
-def _with_options(text: str, options: type[Options]) -> str:
-    """Return a documentation with all options at the end of its parameters."""
-    said = "".join(
-        f"{name}\n{textwrap.fill(facts.words, 100, initial_indent='    ', subsequent_indent='    ')}\n"
-        for name, _, facts in each_option(options)
-    )
-    before, heading, after = text.partition("\nReturns\n-------\n")
-    return f"{before}{said}{heading}{after}"

@@ -19,6 +19,7 @@ from algorithms.problems import ProblemError, SettingError
 from algorithms.unit import OnePerson, named_unit
 from mechanisms import Assumption, AssumptionKind, ParameterError, assumptions_of
 from mechanisms.assumptions import altered_library, watch_package
+from mechanisms.parameters import takes
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.bandits.verify_bandit import verify_bandit
 from verify.betting.bets import Bets
@@ -49,7 +50,7 @@ from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision, decide
 from verify.verification.named_adversary import named_adversary
-from verify.verification.options import Options, takes
+from verify.verification.options import Options, SubjectOptions
 from verify.verification.own_problem import loaded_problem
 from verify.verification.reproduction import reproduction
 from verify.verification.resolve import Subject, file_of, registered_name, resolve
@@ -81,8 +82,8 @@ _INPUT_ERRORS = (
 """Exceptions of another process that are raised again here, each as the first of these classes that it has."""
 
 
-@takes(Options)
-def verify(subject: object, options: Options) -> Verification:
+@takes(SubjectOptions)
+def verify(asked: SubjectOptions) -> Verification:
     """Verify a claim of (epsilon, delta)-differential privacy: certify it, refute it, or say why neither.
 
     Parameters
@@ -109,7 +110,7 @@ def verify(subject: object, options: Options) -> Verification:
     >>> verify(Laplace(scale=0.5), epsilon=1.0, effort="quick").verdict
     'refuted'
     """
-    return run_verification(subject, options)
+    return run_verification(asked.subject, asked)
 
 
 def run_verification(

@@ -12,6 +12,7 @@ from algorithms import DPLinUCB, LinUCB
 from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import ContextualUsers, play_contexts, play_users, simulate_contexts
 from algorithms.problems import LinearContexts, ProblemError
+from algorithms.simulate import RunsInBlocks
 from mechanisms import LaneStreams, RegressionMoments
 
 PROBLEM = LinearContexts([0.6, 0.8], 4)
@@ -46,12 +47,12 @@ def test_given_users_are_played_by_the_policy_before_their_round():
 
 
 def test_a_run_depends_on_the_seed_and_its_number_only():
-    few = simulate_contexts(BUILD, PROBLEM, horizon=40, runs=3, seed=1, checkpoints=4)
-    many = simulate_contexts(BUILD, PROBLEM, horizon=40, runs=66, seed=1, checkpoints=4)
+    few = simulate_contexts(BUILD, PROBLEM, RunsInBlocks(horizon=40, runs=3, seed=1, checkpoints=4))
+    many = simulate_contexts(BUILD, PROBLEM, RunsInBlocks(horizon=40, runs=66, seed=1, checkpoints=4))
     assert few.regret.tolist() == many.regret[:, :3].tolist()
     assert few.rounds[-1] == 40
     assert (np.diff(many.regret, axis=0) >= 0).all()
-    other = simulate_contexts(BUILD, PROBLEM, horizon=40, runs=3, seed=2, checkpoints=4)
+    other = simulate_contexts(BUILD, PROBLEM, RunsInBlocks(horizon=40, runs=3, seed=2, checkpoints=4))
     assert (other.regret[-1] != few.regret[-1]).all()
     assert (many.regret[-1, :2] != many.regret[-1, 64:]).all()
 
@@ -60,7 +61,7 @@ def test_what_radii_allow_adds_up():
     """Twice ``beta |x|_(V^-1)`` of what is played, and the largest regret of a round at most, in plain loops."""
     problem, horizon = LinearContexts([0.6, 0.8], 4), 200
     build = functools.partial(LinUCB, 2, horizon=horizon)
-    found = simulate_contexts(build, problem, horizon=horizon, runs=64, seed=1, checkpoints=1)
+    found = simulate_contexts(build, problem, RunsInBlocks(horizon=horizon, runs=64, seed=1, checkpoints=1))
     gate, environment = Simulation(1, 64), LaneStreams(1, 64, 0, key=(RandomStream.ENVIRONMENT,))
     lane, total, less = 7, 0.0, 0
     for played in play_contexts(build(gate), problem, gate, environment, horizon):
@@ -78,7 +79,7 @@ def test_what_radii_allow_adds_up():
 def test_numbers_out_of_range_are_refused(name, value):
     numbers = {"horizon": 9, "runs": 1, "seed": 0, "checkpoints": 2} | {name: value}
     with pytest.raises(ValueError, match=f"{name} = {value}"):
-        simulate_contexts(BUILD, PROBLEM, **numbers)
+        simulate_contexts(BUILD, PROBLEM, RunsInBlocks(**numbers))
 
 
 def test_blocks_of_runs_have_noise_of_their_own():
@@ -88,7 +89,7 @@ def test_blocks_of_runs_have_noise_of_their_own():
         drawn.append(gate.random.random((64,)))
         return BUILD(gate)
 
-    simulate_contexts(build, PROBLEM, horizon=2, runs=65, seed=1, checkpoints=1)
+    simulate_contexts(build, PROBLEM, RunsInBlocks(horizon=2, runs=65, seed=1, checkpoints=1))
     assert len(drawn) == 2
     assert (drawn[0] != drawn[1]).all()
 
@@ -119,7 +120,7 @@ def test_a_problem_that_draws_what_no_limit_on_regret_is_for_is_refused(longer, 
     object.__setattr__(problem, "longer", longer)
     object.__setattr__(problem, "louder", louder)
     with pytest.raises(ProblemError, match=words):
-        simulate_contexts(BUILD, problem, horizon=4, runs=1, seed=1)
+        simulate_contexts(BUILD, problem, RunsInBlocks(horizon=4, runs=1, seed=1))
 
 
 class _Writes(LinUCB):
@@ -140,7 +141,9 @@ class _Writes(LinUCB):
 def test_a_policy_that_writes_into_contexts_changes_no_regret():
     """It had none: regret was counted by what it had left of them."""
     writing, plain = (
-        simulate_contexts(functools.partial(make, 2, horizon=40), PROBLEM, horizon=40, runs=2, seed=1).regret
+        simulate_contexts(
+            functools.partial(make, 2, horizon=40), PROBLEM, RunsInBlocks(horizon=40, runs=2, seed=1)
+        ).regret
         for make in (_Writes, LinUCB)
     )
     assert (plain[-1] > 0).all()

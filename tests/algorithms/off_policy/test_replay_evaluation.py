@@ -111,7 +111,7 @@ def test_certified_learners_find_the_best_action_of_a_log():
     [
         ({"horizon": 0}, "horizon = 0"),
         ({"runs": 0}, "runs = 0"),
-        ({"delay": -1}, "delay = -1"),
+        ({"delay": -1}, "delay = -1: must be at least 0"),
         ({"error": 0.0}, "error = 0.0"),
         ({"seed": -1}, "seed = -1"),
         ({"runs": 50}, "runs = 50: 60 events .* not expected to give each run a round"),

@@ -14,6 +14,7 @@ from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import Event
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
+from verify.sampling.draws import ClaimTest
 from verify.sampling.tester import Candidates, CandidateSource
 
 EPSILON = 0.1
@@ -72,12 +73,9 @@ CORRECT = candidate(laplace(1.0 / EPSILON), 0.0, 1.0)
 def bet(*candidates, epsilon=EPSILON, seed=0, samples=100_000, significance=0.05, **more):
     return anytime_test(
         candidates,
-        claim_epsilon=epsilon,
-        claim_delta=0.0,
-        samples=samples,
-        confidence=0.9,
-        significance=significance,
-        seed=seed,
+        ClaimTest(
+            epsilon=epsilon, delta=0.0, samples=samples, confidence=0.9, significance=significance, seed=seed
+        ),
         **more,
     )
 
@@ -104,12 +102,9 @@ def at_the_boundary(runs, samples, significance):
     return [
         anytime_test(
             [tight],
-            claim_epsilon=1.0,
-            claim_delta=0.0,
-            samples=samples,
-            confidence=0.7,
-            significance=significance,
-            seed=seed,
+            ClaimTest(
+                epsilon=1.0, delta=0.0, samples=samples, confidence=0.7, significance=significance, seed=seed
+            ),
             source=source if seed % 2 else None,
         )
         for seed in range(runs)
@@ -211,7 +206,8 @@ def test_events_of_an_earlier_run_are_bet_on_from_the_first_draw():
     ("options", "words"),
     [
         ({"samples": 100}, "samples = 100: must be at least 128"),
-        ({"epsilon": -1.0}, "epsilon = -1.0: must lie in"),
+        ({"epsilon": -1.0}, "epsilon = -1.0: must not be negative"),
+        ({"epsilon": 700.0}, "epsilon = 700.0: must lie in"),
         ({"significance": 0.0}, "must lie in"),
     ],
 )
@@ -398,8 +394,9 @@ def test_bounds_of_tight_claims_that_are_stopped_by_what_they_return_are_wrong_a
             return values
 
         result = anytime_test(
-            [dear(draw)], claim_epsilon=1.0, claim_delta=0.0, samples=400, confidence=0.7, significance=0.01,
-            seed=seed, pace=Pace(to_the_end=True),
+            [dear(draw)],
+            ClaimTest(epsilon=1.0, delta=0.0, samples=400, confidence=0.7, significance=0.01, seed=seed),
+            pace=Pace(to_the_end=True),
         )  # fmt: skip
         wrong += result.epsilon_lower > 1.0
     assert wrong <= 63
@@ -435,8 +432,9 @@ def test_of_two_thousand_tight_claims_that_are_stopped_when_they_look_false_few_
         epsilon = (0.1, 0.5, 1.0, 2.0, 4.0)[seed % 5]
         subject = StopsWhenItLooksFalse(epsilon, seed)
         result = anytime_test(
-            [subject.worlds], claim_epsilon=epsilon, claim_delta=0.0, samples=160 if seed % 20 == 19 else 640,
-            confidence=0.95, significance=1e-4, seed=seed, pace=Pace(to_the_end=True),
+            [subject.worlds],
+            ClaimTest(epsilon=epsilon, delta=0.0, samples=160 if seed % 20 == 19 else 640, seed=seed),
+            pace=Pace(to_the_end=True),
         )  # fmt: skip
         wrong, stopped = wrong + (result.epsilon_lower > epsilon), stopped + result.interrupted
     assert stopped > 100

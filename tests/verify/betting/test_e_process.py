@@ -12,6 +12,7 @@ from verify.betting.e_process import LARGEST_SHARE, Payoff, joint_counts, promis
 from verify.betting.tracked_event import TrackedEvent
 from verify.betting.wealth import Wealth
 from verify.events.event import HalfLine
+from verify.events.predicted_bound import ComingTest
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import Column
 
@@ -141,10 +142,10 @@ def test_the_promise_is_what_bets_come_to():
     tracked = TrackedEvent(EVENT, False, joint)
     counts = tuple(count // 5 for count in joint)
     wealth.book(wealth.stakes(tracked, draws), counts, candidate=0, label="", tracked=tracked, start=0)
-    promised = promised_epsilon(joint, draws, delta=0.0, error=0.05, caution=0.0)[0]
+    promised = promised_epsilon(joint, ComingTest(0.0, 0.05, draws), caution=0.0)[0]
     assert wealth.epsilon_lower == pytest.approx(promised, rel=0.03)
     assert wealth.epsilon_lower < math.log(50_000 / 25_000)
-    assert promised_epsilon((10, 0, 10, 80), 100, delta=0.0, error=0.05, caution=1.0)[0] < 0.0
+    assert promised_epsilon((10, 0, 10, 80), ComingTest(0.0, 0.05, 100), caution=1.0)[0] < 0.0
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(-1, 0), (math.nan, 0), (700, 0), (1, -0.1), (1, 1.0)])

@@ -8,7 +8,7 @@ import pytest
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, HalfLine, RowTable
 from verify.events.families import Pairs
-from verify.events.predicted_bound import wilson_shifted_pair
+from verify.events.predicted_bound import ComingTest, wilson_shifted_pair
 from verify.events.search import search_events
 from verify.events.tried_families import all_families, lattice_families
 from verify.events.view_sample import Column, ViewSample, WorldSamples
@@ -88,7 +88,7 @@ def regret(alike: bool, seed: int) -> float:
         )
         for part in (0, 1)
     )
-    found = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05)  # type: ignore[arg-type]
+    found = search_events(fit, choose, ComingTest(0.0, 0.05, 1_000_000))  # type: ignore[arg-type]
     event = max(found.best, key=lambda one: one.predicted)
     big = rng.laplace(size=(400_000, 3))
     p, q = (float(np.mean(event.event.holds(ViewSample(big + world * shift, columns)))) for world in (0, 1))

@@ -7,6 +7,7 @@ from verify.events import one_sided
 from verify.events.event import RowTable
 from verify.events.families import Sorted
 from verify.events.one_sided import one_sided_families
+from verify.events.predicted_bound import ComingTest
 from verify.events.readings import ColumnValue
 from verify.events.search import search_events
 from verify.events.view_sample import Column, ViewSample
@@ -31,7 +32,7 @@ def from_table(size):
 @pytest.mark.parametrize("size", [1_500, 6_000])
 def test_a_table_of_noise_is_told_by_all_its_values_together(size):
     fit, choose = samples(from_table(size))
-    found = search_events(fit, choose, final_samples=10**6, delta=0.0, error=0.05).best
+    found = search_events(fit, choose, ComingTest(0.0, 0.05, 10**6)).best
     for event in found:
         assert isinstance(event.event, RowTable)
         held = [event.event.holds(world).mean() for world in choose]

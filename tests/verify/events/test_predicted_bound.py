@@ -9,6 +9,7 @@ import pytest
 from scipy import special
 
 from verify.events.predicted_bound import (
+    ComingTest,
     _coupled_variance,
     approximate_lower,
     approximate_upper,
@@ -95,24 +96,29 @@ def test_prediction_on_many_events_at_once() -> None:
 def test_a_promise_is_the_prediction_a_few_standard_errors_down() -> None:
     hits, other, counted = 4_000, 1_999, 100_000
     expected = math.log(2.0) - 2.0 * math.sqrt(0.96 / hits + 0.98 / 2_000)
-    assert promised_epsilon(hits, other, counted, 10**9, 0.0, 0.05, 2.0) == pytest.approx(expected, abs=2e-3)
-    promises = [promised_epsilon(hits, other, counted, 10**6, 0.0, 0.05, caution) for caution in (0, 1, 2)]
+    assert promised_epsilon(hits, other, counted, ComingTest(0.0, 0.05, 10**9), 2.0) == pytest.approx(
+        expected, abs=2e-3
+    )
+    promises = [
+        promised_epsilon(hits, other, counted, ComingTest(0.0, 0.05, 10**6), caution) for caution in (0, 1, 2)
+    ]
     assert promises == sorted(promises, reverse=True)
-    assert promised_epsilon(0, 5, 100, 1_000, 0.0, 0.05, 1.0) == -math.inf
-    assert promised_epsilon(3, 0, 100_000, 10**6, 0.0, 0.05, 1.5) < 0.0, "three hits are luck"
-    assert promised_epsilon(300, 0, 100_000, 10**6, 0.0, 0.05, 1.5) > 2.0
-    assert promised_epsilon(100, 100, 100, 1_000, 0.0, 0.05, 1.0) <= 0.0, "always in both worlds"
+    assert promised_epsilon(0, 5, 100, ComingTest(0.0, 0.05, 1_000), 1.0) == -math.inf
+    assert promised_epsilon(3, 0, 100_000, ComingTest(0.0, 0.05, 10**6), 1.5) < 0.0, "three hits are luck"
+    assert promised_epsilon(300, 0, 100_000, ComingTest(0.0, 0.05, 10**6), 1.5) > 2.0
+    assert promised_epsilon(100, 100, 100, ComingTest(0.0, 0.05, 1_000), 1.0) <= 0.0, "always in both worlds"
 
 
 @pytest.mark.parametrize(("other", "caution"), [(0, 1.5), (0, 2.0), (1, 1.5), (10, 1.5)])
 def test_a_small_count_is_moved_to_its_bound_and_no_farther(other: int, caution: float) -> None:
     hits, counted, n = 10**6, 10**7, 10**9  # so many hits that q bears the whole move
     upper = float(clopper_pearson_upper(other, counted, float(special.ndtr(-caution))))
-    promise = promised_epsilon(hits, other, counted, n, 0.0, 0.05, caution, few_known=True)
+    promise = promised_epsilon(hits, other, counted, ComingTest(0.0, 0.05, n), caution, few_known=True)
     assert promise == pytest.approx(float(predicted_epsilon(0.1, upper, n, 0.0, 0.05)), abs=0.03)
-    assert promise > promised_epsilon(hits, other, counted, n, 0.0, 0.05, caution)
+    assert promise > promised_epsilon(hits, other, counted, ComingTest(0.0, 0.05, n), caution)
     unmoved = [
-        promised_epsilon(hits, other, counted, n, 0.0, 0.05, 0.0, few_known=few) for few in (True, False)
+        promised_epsilon(hits, other, counted, ComingTest(0.0, 0.05, n), 0.0, few_known=few)
+        for few in (True, False)
     ]
     assert unmoved[0] == unmoved[1]
 
@@ -121,13 +127,13 @@ def test_a_promise_is_surer_the_fewer_pairs_an_event_splits() -> None:
     hits, other, counted = 2_000, 1_800, 100_000
     independent = round(counted * (0.02 + 0.018 - 2 * 0.02 * 0.018))
     unknown, known, few, against = (
-        promised_epsilon(hits, other, counted, 10**6, 0.0, 0.05, 1.0, split)
+        promised_epsilon(hits, other, counted, ComingTest(0.0, 0.05, 10**6), 1.0, split)
         for split in (None, independent, 300, counted)
     )
     assert known == pytest.approx(unknown, abs=1e-3)
     assert against < unknown < few
     # The standard error of ln(p/q) is √(s/(p q n)), s the share of split pairs.
-    sure = promised_epsilon(hits, other, counted, 10**6, 0.0, 0.05, 0.0, 300)
+    sure = promised_epsilon(hits, other, counted, ComingTest(0.0, 0.05, 10**6), 0.0, 300)
     error = math.sqrt(301 / counted / (0.02 * 0.018 * counted))
     assert sure - few == pytest.approx(error, rel=0.05)
 
@@ -135,12 +141,14 @@ def test_a_promise_is_surer_the_fewer_pairs_an_event_splits() -> None:
 def test_a_promise_near_delta_is_judged_by_what_is_left_above_it() -> None:
     """3,060 of 300,000 at δ = .01 are 1.1 standard errors above it: luck, although p itself is known within 2 %."""
     counted, n = 300_000, 2_000_000
-    unmoved = promised_epsilon(3_060, 0, counted, n, 0.01, 0.05, 0.0)
+    unmoved = promised_epsilon(3_060, 0, counted, ComingTest(0.01, 0.05, n), 0.0)
     assert unmoved > 2.0
-    assert promised_epsilon(3_060, 0, counted, n, 0.01, 0.05, 2.0) < 1.0
-    assert promised_epsilon(3_060, 0, counted, n, 0.01, 0.05, 2.0, 3_060) < 1.0, "alike, all pairs split"
-    assert promised_epsilon(2_900, 0, counted, n, 0.01, 0.05, 0.0) == -math.inf
-    assert promised_epsilon(6_000, 0, counted, n, 0.01, 0.05, 2.0) > 5.0, "far above it"
+    assert promised_epsilon(3_060, 0, counted, ComingTest(0.01, 0.05, n), 2.0) < 1.0
+    assert promised_epsilon(3_060, 0, counted, ComingTest(0.01, 0.05, n), 2.0, 3_060) < 1.0, (
+        "alike, all pairs split"
+    )
+    assert promised_epsilon(2_900, 0, counted, ComingTest(0.01, 0.05, n), 0.0) == -math.inf
+    assert promised_epsilon(6_000, 0, counted, ComingTest(0.01, 0.05, n), 2.0) > 5.0, "far above it"
 
 
 @pytest.mark.parametrize(

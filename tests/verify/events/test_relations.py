@@ -9,6 +9,7 @@ import pytest
 from mechanisms import Interval
 from verify import AnyTwo, claimed, verify
 from verify.events.event import Event
+from verify.events.predicted_bound import ComingTest
 from verify.events.readings import Combination, Reading
 from verify.events.relations import MOST_COLUMNS, _null_directions, relation_families
 from verify.events.search import search_events
@@ -75,7 +76,7 @@ def test_what_a_relation_gives_away_is_the_event():
         for seed in (0, 1)
     )
     assert len(list(relation_families(fit, choose))) == 2
-    found = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05)
+    found = search_events(fit, choose, ComingTest(0.0, 0.05, 1_000_000))
     best = max(found.best, key=lambda event: event.predicted)
     assert isinstance(best.event.reading, Combination)
     assert best.predicted > 4.0

@@ -10,6 +10,7 @@ import pytest
 from mechanisms import Interval
 from verify import verify
 from verify.events.event import Event
+from verify.events.predicted_bound import ComingTest
 from verify.events.readings import join_names
 from verify.events.rounded_columns import OfRounded, _Offset, _Roundoff, _roundoff_of
 from verify.events.scores import AdditiveScore
@@ -78,7 +79,7 @@ def test_rounding_tells_nothing():
         return 0.1 * data + 0.2 + 0.1 * geometric(rng, N, np.exp(-1 / 7))
 
     fit, choose, fresh = (worlds(grid, rng) for _ in range(3))
-    found = search_events(fit, choose, final_samples=N, delta=0.0, error=0.05, shortlist=True)
+    found = search_events(fit, choose, ComingTest(0.0, 0.05, N), shortlist=True)
     assert max(event.predicted for event in found.best) < 0.2
     event = found.best[0].event
     assert isinstance(event, OfRounded)
@@ -145,7 +146,7 @@ def test_an_event_beside_a_large_number_is_said_without_it():
         return 1e14 + data + rng.laplace(scale=0.3, size=N)
 
     fit, choose, fresh = (worlds(beside, rng) for _ in range(3))
-    found = search_events(fit, choose, final_samples=N, delta=0.0, error=0.05)
+    found = search_events(fit, choose, ComingTest(0.0, 0.05, N))
     event = found.best[0].event
     assert found.best[0].predicted > 2.5
     assert event.description.startswith("the output minus 100000000000000 ")

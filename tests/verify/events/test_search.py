@@ -14,6 +14,7 @@ import pytest
 
 from verify import verify
 from verify.events.event import Event, HalfLine, RowTable
+from verify.events.predicted_bound import ComingTest
 from verify.events.rounded_readings import Rounded
 from verify.events.scores import AdditiveScore
 from verify.events.search import DECADES, ChosenEvent, search_events
@@ -38,7 +39,7 @@ def search(
     fit, choose = (
         tuple(ViewSample(draw(n, rng).astype(float), columns) for draw in (world, other)) for _ in range(2)
     )
-    return search_events(fit, choose, final_samples=200_000, delta=delta, error=1e-4).best  # type: ignore[arg-type]
+    return search_events(fit, choose, ComingTest(delta, 1e-4, 200_000)).best  # type: ignore[arg-type]
 
 
 def test_laplace_gives_a_half_line_in_each_order() -> None:
@@ -277,9 +278,9 @@ def test_naive_laplace_noise_leaks_on_the_lattice_only() -> None:
     rng = np.random.default_rng(11)
     n = 40_000
     fit, choose = (tuple(ViewSample(draw(x)(n, rng), real(1)) for x in (0.0, 1.0)) for _ in range(2))
-    plain = search_events(fit, choose, final_samples=200_000, delta=0.0, error=1e-4)  # type: ignore[arg-type]
+    plain = search_events(fit, choose, ComingTest(0.0, 1e-4, 200_000))  # type: ignore[arg-type]
     assert all(chosen.predicted < 1.01 for chosen in plain.best)
-    lattice = search_events(fit, choose, final_samples=200_000, delta=0.0, error=1e-4, lattice=True)  # type: ignore[arg-type]
+    lattice = search_events(fit, choose, ComingTest(0.0, 1e-4, 200_000), lattice=True)  # type: ignore[arg-type]
     first = lattice.best[0]
     assert first.predicted > 5.0
     assert "multiple" in first.event.description or "bits" in first.event.description
@@ -296,7 +297,7 @@ def test_noise_on_a_lattice_does_not_leak_there() -> None:
 
     rng = np.random.default_rng(11)
     fit, choose = (tuple(ViewSample(draw(x)(20_000, rng), real(1)) for x in (0.0, 0.5)) for _ in range(2))
-    found = search_events(fit, choose, final_samples=200_000, delta=0.0, error=1e-4, lattice=True)  # type: ignore[arg-type]
+    found = search_events(fit, choose, ComingTest(0.0, 1e-4, 200_000), lattice=True)  # type: ignore[arg-type]
     assert all(chosen.predicted < 2.0 * -math.log(0.9) for chosen in found.best)
 
 
@@ -310,9 +311,7 @@ def test_the_band_has_an_event_for_every_epsilon_that_pays() -> None:
     found = search_events(
         fit,
         choose,
-        final_samples=200_000,
-        delta=0.0,
-        error=0.05,
+        ComingTest(0.0, 0.05, 200_000),
         band_epsilons=epsilons,  # type: ignore[arg-type]
     )
     assert len(found.band) == 3, "0.5 twice is one event, and nothing has δ > 0 at 3 or 2000"
@@ -320,7 +319,7 @@ def test_the_band_has_an_event_for_every_epsilon_that_pays() -> None:
         true = 1.0 - math.exp((epsilon - 1.0) / 2.0)
         assert 0.0 < chosen.predicted < true + 0.005
         assert chosen.predicted > true - 0.03
-    assert search_events(fit, choose, final_samples=100, delta=0.0, error=0.05).band == ()  # type: ignore[arg-type]
+    assert search_events(fit, choose, ComingTest(0.0, 0.05, 100)).band == ()  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -352,9 +351,7 @@ def test_strange_values_are_harmless(k: int, n: int, lattice: bool) -> None:
             found = search_events(  # type: ignore[call-overload,unused-ignore]
                 fit,
                 choose,
-                final_samples=1000,
-                delta=0.0,
-                error=0.05,
+                ComingTest(0.0, 0.05, 1000),
                 lattice=lattice,  # type: ignore[arg-type]
             )
             for chosen in found.best:
@@ -379,9 +376,7 @@ def test_equal_worlds_give_events_that_fresh_draws_deny() -> None:
         return ViewSample(np.column_stack([rng.normal(size=(n, 2)), rng.integers(0, 3, (n, 2))]), real(4))
 
     for _ in range(10):
-        found = search_events(
-            (draw(600), draw(600)), (draw(600), draw(600)), final_samples=5_000, delta=0.0, error=0.05
-        )
+        found = search_events((draw(600), draw(600)), (draw(600), draw(600)), ComingTest(0.0, 0.05, 5_000))
         for chosen in found.best:
             p, q = (float(chosen.event.holds(draw(20_000)).mean()) for _ in range(2))
             pooled = (p + q) / 2
@@ -417,7 +412,7 @@ def test_copies_of_a_number_are_counted_by_their_side() -> None:
         )
         for _ in range(3)
     )
-    found = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05, shortlist=True)  # type: ignore[arg-type]
+    found = search_events(fit, choose, ComingTest(0.0, 0.05, 1_000_000), shortlist=True)  # type: ignore[arg-type]
     best = max(found.best, key=lambda one: one.predicted)
     p, q = (np.mean(best.event.holds(world)) for world in fresh)
     assert abs(np.log(p / q)) > 0.4
@@ -430,14 +425,14 @@ def test_the_shortlist_holds_the_best_and_only_what_promises_more() -> None:
         tuple(ViewSample(rng.laplace(shift, 1.0, (20_000, 2)), real(2)) for shift in (0.0, 0.5))
         for _ in range(2)
     )
-    found = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05, shortlist=True)  # type: ignore[arg-type]
+    found = search_events(fit, choose, ComingTest(0.0, 0.05, 1_000_000), shortlist=True)  # type: ignore[arg-type]
     assert found.shortlist[:2] == found.best
     top = max(one.predicted for one in found.best)
     assert all(one.predicted > top for one in found.shortlist[2:])
     assert (
         len({(one.event, one.swapped) for one in found.shortlist}) == len(found.shortlist) <= 4 + 4 * DECADES
     )
-    plain = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05)  # type: ignore[arg-type]
+    plain = search_events(fit, choose, ComingTest(0.0, 0.05, 1_000_000))  # type: ignore[arg-type]
     assert plain.shortlist == plain.best == found.best
 
 
@@ -450,7 +445,7 @@ def test_the_best_event_that_can_be_read_is_listed_beside_a_score() -> None:
         )
         for _ in range(2)
     )
-    found = search_events(fit, choose, final_samples=100_000, delta=0.0, error=0.05, shortlist=True)
+    found = search_events(fit, choose, ComingTest(0.0, 0.05, 100_000), shortlist=True)
     assert not all(one.event.readable for one in found.best)
     for swapped, best in enumerate(found.best):
         read = [one for one in found.shortlist if one.swapped == swapped and one.event.readable]

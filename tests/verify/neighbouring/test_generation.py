@@ -4,9 +4,9 @@ import pytest
 
 from mechanisms import Box
 from verify import Within
+from verify.events.predicted_bound import ComingTest
 from verify.neighbouring.generation import _TRIES, PairScorer, _Spent, climb, shrink
 from verify.neighbouring.pair_draws import PairDraws
-from verify.neighbouring.pair_score import FinalTest
 
 SPACE = Within(Box(0, 64, 3), linf=1)
 
@@ -15,7 +15,7 @@ class Looks(PairScorer):
     """Scores without draws: how near 20 the first number is; so many pairs may be looked at."""
 
     def __init__(self, budget):
-        super().__init__(PairDraws(lambda *given: pytest.fail("drawn"), 0), FinalTest(0.0, 1e-4, 1_000), 64)
+        super().__init__(PairDraws(lambda *given: pytest.fail("drawn"), 0), ComingTest(0.0, 1e-4, 1_000), 64)
         self.budget, self.asked, self.spent = budget, [], 0
 
     def score(self, pair):

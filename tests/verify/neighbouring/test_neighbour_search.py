@@ -7,9 +7,11 @@ import pytest
 
 from mechanisms import Box, Categories, Interval
 from verify import AnyTwo, Listed, Within, claimed, verify
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import EFFORTS
+from verify.events.predicted_bound import ComingTest
 from verify.events.view_sample import Column, ViewSample
 from verify.neighbouring.neighbour_search import search_neighbours
-from verify.neighbouring.pair_score import FinalTest
 
 BITS = np.random.default_rng(5).random((64, 12)) < 0.5
 
@@ -39,8 +41,8 @@ def quiet_near_twenty(data, rng, lanes):
 
 
 def search(adjacency, draw, samples=400_000, seed=0):
-    test = FinalTest(0.0, 5e-5, samples // 4)
-    return search_neighbours(adjacency, draw, test, samples=samples, seed=seed)
+    test = ComingTest(0.0, 5e-5, samples // 4)
+    return search_neighbours(adjacency, draw, test, Conduct(EFFORTS["quick"], seed, ""), samples=samples)
 
 
 @pytest.mark.slow

@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from verify.events.predicted_bound import ComingTest
 from verify.events.view_sample import Column, ViewSample
-from verify.neighbouring.pair_score import FinalTest, halves, score_pair
+from verify.neighbouring.pair_score import halves, score_pair
 
 
 def lower_bound(worlds, samples=10_000):
-    return score_pair(*halves(tuple(worlds)), FinalTest(0.0, 1e-4, samples), coupled=True).lower
+    return score_pair(*halves(tuple(worlds)), ComingTest(0.0, 1e-4, samples), coupled=True).lower
 
 
 def test_the_score_is_about_epsilon():
@@ -42,7 +43,7 @@ def test_on_many_draws_a_coming_test_is_predicted():
 def test_worlds_that_show_the_same_constant_say_nothing():
     columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(3))
     same = [ViewSample(np.ones((600, 3)), columns) for _ in range(2)]
-    score = score_pair(*halves(tuple(same)), FinalTest(0.0, 1e-4, 10_000), coupled=True)
+    score = score_pair(*halves(tuple(same)), ComingTest(0.0, 1e-4, 10_000), coupled=True)
     assert score.lower <= 0.0 == score.divergence
 
 
@@ -57,6 +58,6 @@ def test_a_step_hidden_in_running_sums_counts():
         steps[1][:, moved] += 1.0
         worlds = [ViewSample(values, columns) for values in np.cumsum(steps, axis=2)]
         scores.append(
-            score_pair(*halves(tuple(worlds)), FinalTest(0.0, 1e-4, 10_000), coupled=True).divergence
+            score_pair(*halves(tuple(worlds)), ComingTest(0.0, 1e-4, 10_000), coupled=True).divergence
         )
     assert scores[0] < 0.85 < scores[1]

@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import EFFORTS
+from verify.events.predicted_bound import ComingTest
 from verify.events.view_sample import Column, ViewSample
 from verify.neighbouring import successive_halving
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.neighbour_search import search_neighbours
 from verify.neighbouring.pair_draws import PairDraws
-from verify.neighbouring.pair_score import FinalTest, PairScore, score_pair
+from verify.neighbouring.pair_score import PairScore, score_pair
 from verify.neighbouring.successive_halving import ComparedPair, PairComparison, _take_in_turns
 
 LOWER, UPPER = (5.0, 4.0, 3.0, 0.0, 0.0), (5.5, 0.0, 3.5, 9.0, 3.6)
@@ -63,8 +66,8 @@ def rare_leak(pair, other, n, seed):
 
 
 def search(seed):
-    test = FinalTest(0.0, 5e-5, 1_000_000)
-    return search_neighbours(Labels(), rare_leak, test, samples=600_000, seed=seed)
+    test = ComingTest(0.0, 5e-5, 1_000_000)
+    return search_neighbours(Labels(), rare_leak, test, Conduct(EFFORTS["quick"], seed, ""), samples=600_000)
 
 
 @pytest.mark.slow
@@ -88,7 +91,7 @@ def test_kept_draws_find_events_that_all_new_draws_count(monkeypatch):
         return PairScore(0.0, 0.0)
 
     monkeypatch.setattr(successive_halving, "score_pair", watched)
-    comparison = PairComparison(PairDraws(rare_leak, 0), FinalTest(0.0, 1e-4, 10_000))
+    comparison = PairComparison(PairDraws(rare_leak, 0), ComingTest(0.0, 1e-4, 10_000))
     pairs = [ComparedPair(pair) for pair in Labels().seeds()[:1]]
     comparison.score_pairs(pairs, 512, keep=True)
     comparison.score_pairs(pairs, 640)
@@ -103,7 +106,7 @@ def test_kept_draws_find_events_that_all_new_draws_count(monkeypatch):
 
 def test_draws_that_are_too_many_are_not_kept(monkeypatch):
     monkeypatch.setattr(successive_halving, "_MOST_KEPT", 500)
-    comparison = PairComparison(PairDraws(rare_leak, 0), FinalTest(0.0, 1e-4, 10_000))
+    comparison = PairComparison(PairDraws(rare_leak, 0), ComingTest(0.0, 1e-4, 10_000))
     pairs = [ComparedPair(pair) for pair in Labels().seeds()[:1]]
     comparison.score_pairs(pairs, 512, keep=True)
     assert pairs[0].kept is None

@@ -9,29 +9,32 @@ from algorithms.problems import ProblemError, SettingError
 from verify.commands.command_group import cli
 from verify.findings.subject_error import SubjectError
 from verify.regret_claims.local_privacy import audit_local_privacy
+from verify.regret_claims.simulated_regret import RegretOptions
 
 
 @pytest.mark.slow
 def test_a_learner_without_privacy_regrets_too_little():
-    assert audit_local_privacy(CUCB, 0.1, horizon=4000, runs=256).impossible
+    assert audit_local_privacy(CUCB, 0.1, RegretOptions(horizon=4000, runs=256)).impossible
 
 
 @pytest.mark.slow
 def test_a_true_claim_is_possible():
-    assert not audit_local_privacy(CUCBLDPBit, 1.0, epsilon=1.0, horizon=1000, runs=64).impossible
+    assert not audit_local_privacy(
+        CUCBLDPBit, 1.0, RegretOptions(epsilon=1.0, horizon=1000, runs=64)
+    ).impossible
 
 
 @pytest.mark.slow
 def test_a_claim_that_is_ten_times_too_small():
-    assert audit_local_privacy(CUCB, 0.2).impossible
-    assert audit_local_privacy(CUCBLDPBit, 0.1, epsilon=1.0).impossible
+    assert audit_local_privacy(CUCB, 0.2, RegretOptions()).impossible
+    assert audit_local_privacy(CUCBLDPBit, 0.1, RegretOptions(epsilon=1.0)).impossible
 
 
 def test_what_cannot_be_asked():
     with pytest.raises(ProblemError, match="arms, bases or lists"):
-        audit_local_privacy(DPE, 0.1)
+        audit_local_privacy(DPE, 0.1, RegretOptions())
     with pytest.raises(ValueError, match="gap"):
-        audit_local_privacy(CUCB, 0.1, gap=0.5)
+        audit_local_privacy(CUCB, 0.1, RegretOptions(), gap=0.5)
 
 
 CLAIM = ("--test", "lower-bound", "--set")

@@ -13,10 +13,10 @@ from algorithms.problems import ProblemError, SettingError
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from verify.commands.command_group import cli
-from verify.regret_claims.growth import GrowthReport, measure_growth
-from verify.regret_claims.local_privacy import audit_local_privacy
+from verify.regret_claims.growth import GrowthReport
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.scaling import fit_scaling
+from verify.regret_claims.simulated_regret import RegretOptions
 
 
 @pytest.mark.few(1)
@@ -31,7 +31,11 @@ from verify.regret_claims.scaling import fit_scaling
 )
 def test_exponents_of_a_central_learner(variable, values, epsilon, least, most):
     report = fit_scaling(
-        CUCBBatch, variable, values, bound=BOUNDS["cucb-batch"].evaluate, epsilon=epsilon, runs=64
+        CUCBBatch,
+        variable,
+        values,
+        RegretOptions(epsilon=epsilon, runs=64),
+        bound=BOUNDS["cucb-batch"].evaluate,
     )
     low, high = report.interval
     assert least <= low <= report.exponent <= high <= most
@@ -52,7 +56,7 @@ def bound_exponent(name, grid, horizon):
 def test_local_privacy_costs_the_square():
     """The bound's parts without epsilon hide it at first: it nears what the gain of a bit, squared, has."""
     name, grid = "cucb-ldp-bit", (0.25, 0.5, 1.0)
-    report = fit_scaling(CUCBLDPBit, "epsilon", grid, bound=BOUNDS[name].evaluate)
+    report = fit_scaling(CUCBLDPBit, "epsilon", grid, RegretOptions(), bound=BOUNDS[name].evaluate)
     assert -2.1 <= report.exponent <= -1.4
     assert report.bound_exponent == pytest.approx(bound_exponent(name, grid, report.horizon))
     exponents = [bound_exponent(name, grid, 1 << power) for power in (15, 20, 30, 50)]
@@ -65,24 +69,24 @@ def test_local_privacy_costs_the_square():
 def test_without_a_bound_all_is_played_that_can_be(make, rounds, monkeypatch):
     """A learner that holds its actions is played far longer."""
 
-    def played(make, instance, **_):
+    def played(make, instance, options, **_):
         raise ProblemError(f"{instance.horizon} rounds")
 
     monkeypatch.setattr("verify.regret_claims.scaling.simulated_regret", played)
     with pytest.raises(ProblemError, match=rf"^{rounds} rounds"):
-        fit_scaling(make, "epsilon", (0.25, 0.5, 1.0))
+        fit_scaling(make, "epsilon", (0.25, 0.5, 1.0), RegretOptions())
 
 
 def test_learners_of_single_arms_have_a_size_of_one():
     with pytest.raises(ProblemError, match="one arm at a time"):
-        fit_scaling(DPBandit, "size", (1, 2, 3), runs=8)
-    report = fit_scaling(DPBandit, "epsilon", (0.01, 0.02, 0.04), horizon=1 << 20, runs=64)
+        fit_scaling(DPBandit, "size", (1, 2, 3), RegretOptions(runs=8))
+    report = fit_scaling(DPBandit, "epsilon", (0.01, 0.02, 0.04), RegretOptions(horizon=1 << 20, runs=64))
     assert -1.1 < report.exponent < -0.6  # 1 / epsilon, and a part without it
 
 
 def test_cells_in_which_nothing_is_learnt_are_left_out():
     with pytest.raises(ProblemError, match="is learnt within 64 rounds at 0 of these"):
-        fit_scaling(CUCBBatch, "epsilon", (0.01, 0.02, 0.04), horizon=64, runs=8)
+        fit_scaling(CUCBBatch, "epsilon", (0.01, 0.02, 0.04), RegretOptions(horizon=64, runs=8))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,7 @@ def test_cells_in_which_nothing_is_learnt_are_left_out():
 )
 def test_wrong_grids(variable, values, match):
     with pytest.raises(SettingError, match=match):
-        fit_scaling(CUCBBatch, variable, values)
+        fit_scaling(CUCBBatch, variable, values, RegretOptions())
 
 
 @pytest.mark.slow
@@ -140,23 +144,24 @@ def test_the_command():
         assert isinstance(runner.invoke(cli, ["regret", "cucb", *wrong]).exception, SettingError)
 
 
-@pytest.mark.parametrize("ask", [measure_growth, fit_scaling, audit_local_privacy])
 @pytest.mark.parametrize(
     ("wrong", "rule"),
-    [({"runs": 0}, "runs = 0: "), ({"seed": -1}, "seed = -1: "), ({"epsilon": math.nan}, "epsilon = nan: ")],
+    [
+        ({"runs": 0}, "runs = 0: "),
+        ({"seed": -1}, "seed = -1: "),
+        ({"epsilon": math.nan}, "epsilon = nan: "),
+        ({"horizon": 0}, "horizon = 0: "),
+    ],
 )
-def test_every_question_refuses_numbers_that_are_out_of_range(ask, wrong, rule):
-    more = {fit_scaling: ("gap", (0.1, 0.2, 0.4)), audit_local_privacy: (0.1,)}.get(ask, ())
+def test_numbers_that_are_out_of_range_are_refused(wrong, rule):
     with pytest.raises(SettingError, match=rule):
-        ask(CUCBBatch, *more, **wrong)
+        RegretOptions(**wrong)
 
 
-@pytest.mark.parametrize("ask", [measure_growth, audit_local_privacy])
 @pytest.mark.parametrize("error", [0, 2.0, math.nan])
-def test_a_false_alarm_has_a_probability(ask, error):
-    more = () if ask is measure_growth else (0.1,)
+def test_a_false_alarm_has_a_probability(error):
     with pytest.raises(SettingError, match=rf"error = {error}: must (lie in \(0, 1\)|be a number)"):
-        ask(CUCBBatch, *more, error=error)
+        RegretOptions(error=error)
 
 
 class Knows(CUCBBatch):
@@ -170,13 +175,15 @@ def test_without_regret_there_is_no_exponent():
     with pytest.raises(
         ProblemError, match=r"gap = 0.1,0.2,0.4: no regret within 100 rounds in 8 runs; .* must be above 0"
     ):
-        fit_scaling(Knows, "gap", (0.1, 0.2, 0.4), horizon=100, runs=8)
+        fit_scaling(Knows, "gap", (0.1, 0.2, 0.4), RegretOptions(horizon=100, runs=8))
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("bound", [None, lambda instance: 0.0, lambda instance: math.inf])
 def test_a_bound_that_is_no_number_above_0_has_no_exponent(bound):
-    report = fit_scaling(CUCBBatch, "epsilon", (0.01, 0.02, 0.04), bound=bound, horizon=1 << 20, runs=8)
+    report = fit_scaling(
+        CUCBBatch, "epsilon", (0.01, 0.02, 0.04), RegretOptions(horizon=1 << 20, runs=8), bound=bound
+    )
     assert math.isnan(report.bound_exponent)
     assert report.exponent < 0
 

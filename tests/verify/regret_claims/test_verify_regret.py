@@ -12,6 +12,7 @@ from algorithms import CUCBLDPBit, LinUCB
 from algorithms.catalogue import learner_builder
 from algorithms.linear.contextual_play import simulate_contexts
 from algorithms.problems import FailingTopK, LinearContexts, ProblemError, SemiBandit, SettingError, TopK
+from algorithms.simulate import RunsInBlocks
 from algorithms.theory.regret import BOUNDS
 from verify import RegretReport, SubjectError, regret
 from verify.commands.command_group import cli
@@ -157,7 +158,7 @@ def test_a_bound_of_the_runs_says_so_and_pays_for_its_limit():
     assert [check.name for check in report.proof][-2:] == ["path", "your problem"]
     build = learner_builder(LinUCB, LinearContexts([1.0], 2), epsilon=1.0, horizon=300)
     allowed = simulate_contexts(
-        build, LinearContexts([1.0], 2), horizon=300, runs=32, seed=0, checkpoints=10
+        build, LinearContexts([1.0], 2), RunsInBlocks(horizon=300, runs=32, seed=0, checkpoints=10)
     ).allowed
     last, share = report.outcome[-1], report.error / 4 / 2
     assert last.bound == pytest.approx(mean_at_most(allowed[-1], 600.0, share) + 4.0, rel=1e-6)
@@ -286,7 +287,7 @@ def test_the_command(tmp_path):
     ],
 )
 def test_wrong_arguments(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong if "settings" not in wrong else {"k": 1}))):
+    with pytest.raises(SettingError, match=next(iter(wrong if "settings" not in wrong else {"k": 1}))):
         regret("cucb-ldp-bit", **wrong)
 
 

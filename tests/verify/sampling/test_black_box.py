@@ -17,6 +17,7 @@ from algorithms.blocks import Processes
 from verify.conduct.interrupts import Stop
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
+from verify.events.predicted_bound import ComingTest
 from verify.events.search import Found, search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
 from verify.events.worlds import NeighbouringWorlds
@@ -24,7 +25,7 @@ from verify.findings.sentences import Basis
 from verify.sampling.binomial_bounds import Union
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.draws import WorldStream
+from verify.sampling.draws import ClaimTest, WorldStream
 from verify.sampling.stouffer import Stouffer
 
 Mechanism = Callable[[float, int, np.random.Generator], npt.NDArray[np.float64]]
@@ -53,13 +54,13 @@ def randomized_response(epsilon: float) -> Mechanism:
 
 def run(mechanism: Mechanism, kind: str = "real", **options: Any) -> BlackBoxResult:
     settings: dict[str, Any] = {
-        "claim_epsilon": 1.0,
-        "claim_delta": 0.0,
+        "epsilon": 1.0,
+        "delta": 0.0,
         "samples": 200_000,
         "seed": 5,
         **options,
     }
-    return black_box_test([candidate(mechanism, kind)], **settings)
+    return black_box_test([candidate(mechanism, kind)], ClaimTest(**settings))
 
 
 def test_laplace_of_half_the_scale_is_refuted_sharply() -> None:
@@ -103,10 +104,10 @@ def test_one_noise_draw_shared_by_all_coordinates_is_refuted_massively() -> None
 def test_a_gaussian_is_judged_at_its_delta() -> None:
     """σ = 1 has δ(1) = 0.1269 (Balle and Wang 2018, theorem 8): 0.05 is false, 0.127 is true."""
     mechanism: Mechanism = lambda x, n, rng: x + rng.normal(size=n)  # noqa: E731
-    wrong = run(mechanism, claim_delta=0.05)
+    wrong = run(mechanism, delta=0.05)
     assert wrong.refuted
     assert 0.05 < wrong.delta_lower < 0.127
-    assert not run(mechanism, claim_delta=0.127).refuted
+    assert not run(mechanism, delta=0.127).refuted
 
 
 @pytest.mark.few(2)
@@ -147,7 +148,7 @@ def test_no_choice_made_on_the_final_draws() -> None:
 def test_the_same_seed_gives_the_same_bits() -> None:
     pairs = [candidate(laplace(scale, 3), label=f"pair {scale}") for scale in (1.0, 0.7, 0.4, 2.0)]
     results = [
-        black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=20_000, seed=seed)
+        black_box_test(pairs, ClaimTest(epsilon=1.0, delta=0.0, samples=20_000, seed=seed))
         for seed in (3, 3, 4)
     ]
     first, second, third = (json.dumps(result.to_dict(), allow_nan=False) for result in results)
@@ -161,10 +162,7 @@ def test_the_scan_finds_the_pair_that_leaks() -> None:
     heard: list[tuple[float, str]] = []
     result = black_box_test(
         pairs,
-        claim_epsilon=1.0,
-        claim_delta=0.0,
-        samples=200_000,
-        seed=1,
+        ClaimTest(epsilon=1.0, delta=0.0, samples=200_000, seed=1),
         progress=lambda done, doing: heard.append((done, doing)),
     )
     assert result.refuted
@@ -231,7 +229,7 @@ def test_stages_share_no_draws_and_worlds_share_random_numbers_only_to_be_compar
         )
 
     pairs = [NeighbouringWorlds((str(i), "D′"), draw) for i in range(4)]
-    black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=100_000, seed=0)
+    black_box_test(pairs, ClaimTest(epsilon=1.0, delta=0.0, samples=100_000, seed=0))
     assert len(set(keys)) == len(keys) >= 2 * (4 + 3 + 3 + 1)
     assert {key[0] for key, _ in keys} == {SpawnKey.SCAN, SpawnKey.CHOOSE, SpawnKey.CONFIRM, SpawnKey.FINAL}
     worlds = {key: {world for other, world in keys if other == key} for key, _ in keys}
@@ -242,7 +240,7 @@ def test_the_reported_confidence_does_not_refute() -> None:
     """The claim lies between the two bounds; it changes neither the draws nor the event."""
     bounds = run(laplace(0.5))
     between = (bounds.strict_epsilon_lower + bounds.epsilon_lower) / 2.0
-    result = run(laplace(0.5), claim_epsilon=between)
+    result = run(laplace(0.5), epsilon=between)
     assert result.hits == bounds.hits
     assert result.epsilon_lower > between
     assert not result.refuted
@@ -251,9 +249,9 @@ def test_the_reported_confidence_does_not_refute() -> None:
 def test_events_are_laid_out_and_compared_on_different_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def spy(fit: WorldSamples, choose: WorldSamples, **options: Any) -> Found:
+    def spy(fit: WorldSamples, choose: WorldSamples, test: ComingTest, **options: Any) -> Found:
         seen.append(not any(np.shares_memory(a.values, b.values) for a in fit for b in choose))
-        return search_events(fit, choose, **options)
+        return search_events(fit, choose, test, **options)
 
     monkeypatch.setattr("verify.sampling.event_choice.search_events", spy)
     run(laplace(0.5))
@@ -273,10 +271,7 @@ def test_what_was_lucky_when_it_was_chosen_is_not_tested(seed: int) -> None:
 
     result = black_box_test(
         [NeighbouringWorlds(("D", "D′"), draw)],
-        claim_epsilon=0.3,
-        claim_delta=0.0,
-        samples=400_000,
-        seed=seed,
+        ClaimTest(epsilon=0.3, delta=0.0, samples=400_000, seed=seed),
     )
     assert 0.24 < result.epsilon_lower < 0.32
 
@@ -285,7 +280,7 @@ def test_the_result_speaks_of_what_it_could_not_see() -> None:
     floor = run(laplace(1.0)).floor_sentence
     assert floor.basis is Basis.EXACT
     assert floor.text.startswith("On the tested data sets: an event of probability below 0.")
-    assert "cannot reject ε = 30 by any event" in run(laplace(1.0), claim_epsilon=30.0).floor_sentence.text
+    assert "cannot reject ε = 30 by any event" in run(laplace(1.0), epsilon=30.0).floor_sentence.text
 
 
 def test_a_floor_speaks_of_the_rounds_that_were_played() -> None:
@@ -298,7 +293,7 @@ def test_a_floor_speaks_of_the_rounds_that_were_played() -> None:
 
 def test_what_more_draws_do_not_change_is_not_said() -> None:
     """ "below 0.1 (0.1 with 10 times the draws)" before, where δ alone is larger than what draws add."""
-    result = replace(run(laplace(1.0), claim_epsilon=1.0), claim_delta=0.3, detection_floor=0.301)
+    result = replace(run(laplace(1.0), epsilon=1.0), claim_delta=0.3, detection_floor=0.301)
     assert "with 10 times the draws" not in result.floor_sentence.text
     assert "with 10 times the draws" in run(laplace(1.0)).floor_sentence.text
 
@@ -306,12 +301,12 @@ def test_what_more_draws_do_not_change_is_not_said() -> None:
 @pytest.mark.slow
 def test_the_result_says_how_likely_another_seed_would_refute_a_claim_that_is_near() -> None:
     """The true loss is 1: a claim of .98 needs more draws."""
-    held, doubtful = (run(laplace(1.0), claim_epsilon=claim) for claim in (1.0, 0.98))
+    held, doubtful = (run(laplace(1.0), epsilon=claim) for claim in (1.0, 0.98))
     assert "power with a new seed: less than 1 %; with 10 times" in str(held.near_claim)
     words = r"power with a new seed: (\d+) %; with 10 times the draws: (\d+) %"
     now, more = map(int, re.findall(words, str(doubtful.near_claim))[0])
     assert now < 30 < more
-    assert [run(laplace(1.0), claim_epsilon=claim).near_claim for claim in (2.0, 0.5)] == [None, None]
+    assert [run(laplace(1.0), epsilon=claim).near_claim for claim in (2.0, 0.5)] == [None, None]
 
 
 def test_the_result_turns_into_bound_and_witness() -> None:
@@ -342,7 +337,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
     pairs = [candidate(laplace(scale, 3), label=f"pair {scale}") for scale in (1.0, 0.7, 0.4, 2.0)]
     results = [
         black_box_test(
-            pairs, claim_epsilon=1.0, claim_delta=0.0, samples=60_000, seed=2, executor=Processes(workers)
+            pairs, ClaimTest(epsilon=1.0, delta=0.0, samples=60_000, seed=2), executor=Processes(workers)
         )
         for workers in (1, 2)
     ]
@@ -405,10 +400,10 @@ def test_outputs_with_nan_and_infinity_are_handled() -> None:
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        ({"claim_epsilon": -1.0}, "claim_epsilon"),
-        ({"claim_epsilon": math.nan}, "claim_epsilon"),
-        ({"claim_delta": 1.0}, "claim_delta"),
-        ({"claim_delta": math.nan}, "claim_delta"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"delta": 1.0}, "delta"),
+        ({"delta": math.nan}, "delta"),
         ({"confidence": 1.0}, "confidence"),
         ({"significance": 0.0}, "significance"),
         ({"samples": 100}, "samples = 100: must be at least 1,024"),
@@ -425,7 +420,7 @@ def test_the_least_number_of_samples_is_the_one_that_is_said(number: int) -> Non
     pairs = [candidate(laplace(1.0))] * number
 
     def tested(samples: int) -> BlackBoxResult:
-        return black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=samples, seed=0)
+        return black_box_test(pairs, ClaimTest(epsilon=1.0, delta=0.0, samples=samples, seed=0))
 
     with pytest.raises(ValueError, match="samples = 100: must be at least") as refused:
         tested(100)
@@ -443,6 +438,6 @@ def test_bad_draws_are_refused() -> None:
     )
     for bad, message in ((short, "draw returned"), (odd, "same columns")):
         with pytest.raises(ValueError, match=message):
-            black_box_test([bad], claim_epsilon=1.0, claim_delta=0.0, samples=10_000, seed=0)
+            black_box_test([bad], ClaimTest(epsilon=1.0, delta=0.0, samples=10_000, seed=0))
     with pytest.raises(ValueError, match="candidates"):
-        black_box_test([], claim_epsilon=1.0, claim_delta=0.0, samples=10_000, seed=0)
+        black_box_test([], ClaimTest(epsilon=1.0, delta=0.0, samples=10_000, seed=0))

@@ -13,7 +13,7 @@ from verify.events.worlds import NeighbouringWorlds
 from verify.sampling import confirmation
 from verify.sampling.black_box import black_box_test
 from verify.sampling.confirmation import RULE, Confirmation
-from verify.sampling.draws import LookPlan, batch_sizes
+from verify.sampling.draws import STOPPED_EARLY, ClaimTest, LookPlan, batch_sizes
 from verify.sampling.event_choice import Searched
 
 SAMPLES, ROWS, SPENT = 8_000_000, 512_000, 2_000_000
@@ -44,7 +44,15 @@ def searched(events):
 
 
 def winner(counts, events=(FREQUENT, RARE), finalists=1, claim=0.5):
-    plan = LookPlan((), SAMPLES, 2_500_000, claim, 0.0, 0.05, 5e-5, seed=0)
+    plan = LookPlan(
+        (),
+        epsilon=claim,
+        delta=0.0,
+        samples=SAMPLES,
+        confidence=1.0 - 0.05 / (1.0 - STOPPED_EARLY),
+        significance=5e-5 / (1.0 - STOPPED_EARLY),
+        seed=0,
+    )
     tested = Confirmation(counts, plan, lambda share, doing: None)
     best, spent = tested.winner([(i, searched(events)) for i in range(finalists)], ROWS, SPENT)
     return best, spent - SPENT
@@ -111,10 +119,7 @@ def test_a_black_box_test_takes_the_rare_event(monkeypatch):
         results = [
             black_box_test(
                 [NeighbouringWorlds(("0", "1"), leaks_rarely)],
-                claim_epsilon=0.1,
-                claim_delta=0.0,
-                samples=500_000,
-                seed=seed,
+                ClaimTest(epsilon=0.1, delta=0.0, samples=500_000, seed=seed),
             )
             for seed in range(4)
         ]

@@ -31,7 +31,7 @@ def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
 
 CANDIDATES = [NeighbouringWorlds(("D", "D′"), draw)]
 EVENT = HalfLine(ColumnValue(COLUMNS[0]), 0.5, True)
-PLAN = LookPlan(CANDIDATES, 0, 0, 0.0, 0.0, 0.05, 1e-4, seed=3)
+PLAN = LookPlan(CANDIDATES, epsilon=0.0, delta=0.0, samples=0, seed=3)
 
 
 def test_all_looks_together_spend_no_more_than_the_error() -> None:

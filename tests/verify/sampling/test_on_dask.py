@@ -11,6 +11,7 @@ from algorithms.blocks import DaskCluster, Executor, Serial
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.black_box import black_box_test
+from verify.sampling.draws import ClaimTest
 
 distributed = pytest.importorskip("distributed")
 
@@ -27,7 +28,7 @@ def test_a_test_on_dask_is_the_test_here() -> None:
 
     def tested(executor: Executor) -> dict[str, Any]:
         result = black_box_test(
-            worlds, claim_epsilon=1.0, claim_delta=0.0, samples=150_000, seed=2, executor=executor
+            worlds, ClaimTest(epsilon=1.0, delta=0.0, samples=150_000, seed=2), executor=executor
         )
         return result.to_dict()
 

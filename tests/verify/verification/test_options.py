@@ -11,9 +11,10 @@ import pytest
 
 import verify.verification.assertion
 from mechanisms import Interval, Laplace
+from mechanisms.parameters import takes
 from verify import assert_dp
 from verify.conduct import rules
-from verify.verification.options import Options, option, takes
+from verify.verification.options import Options, option
 from verify.verification.reproduction import reproduction
 from verify.verification.resolve import resolve
 from verify.verification.verification import verify as verified
@@ -109,13 +110,26 @@ def test_very_long_time_limits_are_none():
 
 @dataclass(frozen=True, kw_only=True)
 class _WithPatience(Options):
-    """The options, and one more: all that a new option takes."""
+    """The options, and one more: all that a new option takes.
 
-    patience: int = option(2, "Cups of tea before it gives up.", rules.integer(1), flag="--patience")
+    Attributes
+    ----------
+    patience
+        Cups of tea before it gives up.
+    """
+
+    patience: int = option(2, rules.integer(1), flag="--patience")
 
 
-@takes(_WithPatience)
-def verify_patiently(subject: object, options: _WithPatience) -> _WithPatience:
+@dataclass(frozen=True)
+class _PatientQuestion(_WithPatience):
+    """A subject, and the options."""
+
+    subject: object
+
+
+@takes(_PatientQuestion)
+def verify_patiently(question: _PatientQuestion) -> _PatientQuestion:
     """Wait.
 
     Parameters
@@ -128,7 +142,7 @@ def verify_patiently(subject: object, options: _WithPatience) -> _WithPatience:
     Options
         As they were given.
     """
-    return options
+    return question
 
 
 def test_an_option_that_is_declared_once_is_everywhere(monkeypatch):

@@ -404,9 +404,9 @@ class NoisyOwnGenerator:
 def test_draws_of_a_generator_of_its_own_are_not_repeated_in_every_process(monkeypatch):
     used = []
 
-    def spy(candidates, *, executor, **others):
+    def spy(candidates, test, *, executor, **others):
         used.append(executor.parallel_tasks)
-        return black_box_test(candidates, executor=executor, **others)
+        return black_box_test(candidates, test, executor=executor, **others)
 
     monkeypatch.setattr(tester, "black_box_test", spy)
     bandit = PlainBandit(NoisyOwnGenerator, arms=2, rounds=2)
