@@ -282,7 +282,7 @@ class MeanRun(BatchedRun):
         """Check the indices after a round in which some arms' values were released."""
         levelled = released
         if self._in_expectation:
-            levelled = released.any(axis=1, keepdims=True)
+            levelled = np.asarray(released.any(axis=1, keepdims=True))
         if self.epoch_ends:
             self._set_levels()
             self.lowest[:] = np.inf

@@ -230,7 +230,7 @@ FARTHEST = [1.0 if number == 60 else 0.001 * number for number in range(100)]
 @pytest.mark.parametrize("charged", [1.9, 2.0])
 @pytest.mark.parametrize("in_lanes", [True, False])
 def test_runs_beside_many_neighbours_name_the_one_that_is_farthest(charged: float, in_lanes: bool) -> None:
-    """Each noise loses 1 in half of all draws, and 2 is the largest loss of both; with 100 neighbours on three gates."""
+    """Each noise loses 1 in half of all draws, both 2 at most; 100 neighbours are on three gates."""
     subject = pairs_at(FARTHEST, in_lanes=in_lanes)
     evidence = Evidence(upper=UpperBound(charged, 0.0, "a test", every_run=True))
     run = subject.run(evidence, np.random.SeedSequence(0))
