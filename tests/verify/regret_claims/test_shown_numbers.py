@@ -23,7 +23,7 @@ from verify.regret_claims.simulated_regret import builder_for
 from verify.regret_claims.width_checks import WidthRun
 
 ENTRIES = {**learners, **linear_learners, **contextual_learners}
-SINCE = 12  # rounds
+SINCE = 8  # rounds
 COUNTS = ("count", "releases", "displays")
 MEANS = ("estimate", "count", "releases", "index")
 CLICKS = ("clicks", "examinations", "displays", "releases", "index")
@@ -32,7 +32,6 @@ POLICY = ("estimate", "covariance", "width")
 SHOWN = {
     "dp-bandit": MEANS,
     "cucb-ldp-bit": MEANS,
-    "published/cucb-dp": MEANS,
     "omm": MEANS,
     "published/dpucb-mat": MEANS,
     "cascade-ucb1": MEANS,
@@ -80,7 +79,7 @@ def checks(name, field="", sign=1):
             self._policy = policy  # it knows policies apart by what they are, not by their numbers
 
     by_round = not issubclass(kind, PhaseRun | WidthRun)
-    instance = replace(instance, horizon=32 if by_round else 200)
+    instance = replace(instance, horizon=20 if by_round else 100)
     return check_laws(
         ShiftedRun,
         builder_for(make, instance),
