@@ -180,10 +180,10 @@ class MeanRun(BatchedRun):
             if structure.beta < 1:
                 continue  # the oracle's failures depend on the last bit of its weights
             if isinstance(structure, RankedLists):
-                earned, most = (lookup(index[lane], each[lane : lane + 1]).sum() for each in (action, best))
+                earned, most = (lookup(index[lane], each[[lane]]).sum() for each in (action, best))
             else:
                 earned, most = (
-                    structure.reward(each[lane : lane + 1], index[lane])[0] for each in (action, best)
+                    structure.reward(each[[lane]], index[lane])[0] for each in (action, best)
                 )
             other[lane] = most - earned > TOLERANCE * (1 + np.abs(index[lane]).sum())
         self.refuse(
