@@ -245,7 +245,7 @@ class Schedule:
             return self.fixed_clients
         return math.ceil(math.pow(2.0, self.alpha * number) - _WHOLE)
 
-    def check_population(self, population: int, *, replacement: bool = False) -> None:
+    def check_population(self, population: int, *, replacement: bool) -> None:
         """Raise `PopulationTooSmall` unless every phase that can complete finds enough clients.
 
         Without `replacement` they must be new in every phase.
