@@ -76,7 +76,7 @@ def described(seen):
     lines = [f"{len(layout.columns)} columns"]
     for number, column in enumerate(layout.columns[:12]):
         shown = " | ".join(" ".join(f"{value:.6g}" for value in sample[:16, number]) for sample in samples)
-        labels = f" {str(dict(column.labels)):.300}" if column.labels else ""
+        labels = f" {dict(column.labels)!s:.300}" if column.labels else ""
         lines.append(f"{column.name} ({column.kind}), {column.words}{labels}: {shown}")
     return "\n".join(lines)
 
