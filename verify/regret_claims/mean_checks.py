@@ -182,9 +182,7 @@ class MeanRun(BatchedRun):
             if isinstance(structure, RankedLists):
                 earned, most = (lookup(index[lane], each[[lane]]).sum() for each in (action, best))
             else:
-                earned, most = (
-                    structure.reward(each[[lane]], index[lane])[0] for each in (action, best)
-                )
+                earned, most = (structure.reward(each[[lane]], index[lane])[0] for each in (action, best))
             other[lane] = most - earned > TOLERANCE * (1 + np.abs(index[lane]).sum())
         self.refuse(
             "oracle",
