@@ -31,7 +31,7 @@ class RandomizedBits:
         The number of values that a message is about, at most 20.
     """
 
-    def __init__(self, gate: Gate, epsilon: float, many: int = 1) -> None:
+    def __init__(self, gate: Gate, epsilon: float, many: int) -> None:
         self.many = many
         self._together = BitsToCategory(many)
         self.randomizer = RandomizedResponse(size=2**many, epsilon=epsilon)

@@ -39,7 +39,7 @@ from algorithms.linear.g_optimal import g_optimal_design
 from algorithms.linear.linear_parameters import checked_actions, checked_gate
 from algorithms.linear.linear_phases import Following, Learned, Phase, PhaseType, ReportMean
 from algorithms.restarts import restart_horizon
-from mechanisms import Communication, Mechanism, ShuffledMean
+from mechanisms import Communication, Mechanism
 from mechanisms.arrays import FloatArray, IntArray
 
 _TOLERANCE = 1e-8
@@ -279,11 +279,6 @@ class Elimination(abc.ABC, Generic[PhaseType]):
     def mechanism(self) -> Mechanism | None:
         """Mechanism that releases the open phase's reports; None if they are not private."""
         return self._mean.mechanism
-
-    @property
-    def protocol(self) -> ShuffledMean | None:
-        """Protocol that shuffles the open phase's reports, of its first action if each has its own; None without."""
-        return self._mean.protocol
 
     def convert_sums(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return averages and noise, as `values` takes them, from released sums of reports, shape (..., s)."""

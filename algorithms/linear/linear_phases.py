@@ -245,7 +245,7 @@ class Schedule:
             return self.fixed_clients
         return math.ceil(math.pow(2.0, self.alpha * number) - _WHOLE)
 
-    def check_population(self, population: int, *, replacement: bool = False) -> None:
+    def check_population(self, population: int, *, replacement: bool) -> None:
         """Raise `PopulationTooSmall` unless every phase that can complete finds enough clients.
 
         Without `replacement` they must be new in every phase.
@@ -313,10 +313,6 @@ class ReportMean(Protocol):
         """Mechanism of releases; None if they are not private."""
 
     @property
-    def protocol(self) -> ShuffledMean | None:
-        """Protocol that shuffles reports, of the first action if each has its own; None if they are not shuffled."""
-
-    @property
     def proxy(self) -> FloatArray | float:
         """Sub-Gaussian variance proxy of each mean's privacy noise."""
 
@@ -328,7 +324,6 @@ class CentralMean:
     """
 
     mechanism: Gaussian | None
-    protocol: ShuffledMean | None = None
     proxy: FloatArray | float
 
     def __init__(self, gate: Gate, phase: Phase, mechanism: Gaussian) -> None:
@@ -362,8 +357,6 @@ class RawMean(CentralMean):
 
 class LocalMean:
     """Every client adds Gaussian noise to its own report."""
-
-    protocol: ShuffledMean | None = None
 
     def __init__(self, gate: Gate, phase: Phase, mechanism: Gaussian) -> None:
         self._gate, self.mechanism, self._phase = gate, mechanism, phase
@@ -399,8 +392,7 @@ class ShuffledReportMean:
         self._gate, self._protocols = gate, [known[each] for each in phase._report_groups]
         self._sums = [gate.sums(each.size) for each in self._protocols]
         self._uniform: FloatArray | None = None
-        self.protocol = self._protocols[0]
-        self.mechanism = self.protocol.mechanism
+        self.mechanism = self._protocols[0].mechanism
         self.proxy: FloatArray | float = np.repeat(
             [each.proxy for each in self._protocols], [each.size for each in self._protocols]
         )

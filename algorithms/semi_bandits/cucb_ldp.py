@@ -60,11 +60,6 @@ class MessageMeanLearner(AnytimeLearner[SuperArms], abc.ABC):
         """Return the oracle's answer to the indices."""
         return self.structure.solve(mask_weights(self.estimates.index, available))
 
-    @property
-    def fed_arms(self) -> IntArray:
-        """All arms played."""
-        return self.action
-
     def confidence(self) -> Confidence:
         """Return the mean messages, their counts and indices."""
         return self.estimates.confidence()

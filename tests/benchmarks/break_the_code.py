@@ -176,12 +176,16 @@ class Tree:
         return self.fail_anyway[test]
 
     def covering(self, mutant: Mutant) -> list[str]:
-        """The tests that call the mutated function, or its module if none does: mirrored first, then the cheapest."""
+        """The tests that call the mutated function: mirrored first, then the cheapest.
+
+        Of one that none calls, as it runs at import, those that call its module or stand in the mirrored folder.
+        """
         function, module = f"{mutant.file}:{mutant.function}", f"{mutant.file}:"
         calling = [test for test, called in self.calls.items() if function in called.functions] or [
             test
             for test, called in self.calls.items()
-            if any(name.startswith(module) for name in called.functions)
+            if Path(test.partition("::")[0]).parent == Path(mirrored(mutant)).parent
+            or any(name.startswith(module) for name in called.functions)
         ]
         calling.sort(key=lambda test: (not test.startswith(mirrored(mutant)), self.seconds(test)))
         found, files, work = [], set(), 0.0

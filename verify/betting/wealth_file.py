@@ -76,8 +76,8 @@ class WealthAccount:
             dict(settings),
         )
 
-    def next_seed(self, wanted: int = 0) -> int:
-        """The seed of the next run: `wanted`, or for 0, the default, the first that no run used.
+    def next_seed(self, wanted: int) -> int:
+        """The seed of the next run: `wanted`, or for 0 the first that no run used.
 
         Raises
         ------

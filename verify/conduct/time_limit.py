@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -58,14 +59,14 @@ def time_limit(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise TimeLimitReached(f"stopped after {seconds:g} s")
 
-    outer = signal.getitimer(signal.ITIMER_REAL)[0]
-    given = max(min(seconds, outer or math.inf), _LEAST)
+    outer, began = signal.getitimer(signal.ITIMER_REAL)[0], time.monotonic()
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, given, _AGAIN)
+    signal.setitimer(signal.ITIMER_REAL, max(min(seconds, outer or math.inf), _LEAST), _AGAIN)
     try:
         yield
     finally:
-        left, _ = signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
         if outer:
-            signal.setitimer(signal.ITIMER_REAL, max(outer - (given - left), _LEAST), _AGAIN)
+            spent = time.monotonic() - began
+            signal.setitimer(signal.ITIMER_REAL, max(outer - spent, _LEAST), _AGAIN)

@@ -187,9 +187,9 @@ class _Bound:
     threshold: float
     probability: float
     probability_prime: float
+    plays: int
+    error: float
     hits: int | None = None
-    plays: int = 0
-    error: float = 0.0
     laws: ReadingLaws | None = None
 
 

@@ -180,11 +180,9 @@ class MeanRun(BatchedRun):
             if structure.beta < 1:
                 continue  # the oracle's failures depend on the last bit of its weights
             if isinstance(structure, RankedLists):
-                earned, most = (lookup(index[lane], each[lane : lane + 1]).sum() for each in (action, best))
+                earned, most = (lookup(index[lane], each[[lane]]).sum() for each in (action, best))
             else:
-                earned, most = (
-                    structure.reward(each[lane : lane + 1], index[lane])[0] for each in (action, best)
-                )
+                earned, most = (structure.reward(each[[lane]], index[lane])[0] for each in (action, best))
             other[lane] = most - earned > TOLERANCE * (1 + np.abs(index[lane]).sum())
         self.refuse(
             "oracle",
@@ -247,13 +245,13 @@ class MeanRun(BatchedRun):
         now = float(self.round)
         assert self.theorem.exponent is not None
         self.exponent = self.bound.value_of(self.theorem.exponent, self.instance, t=now)
-        self._check_index(shown, shown, shown.count > 0)
+        self._check_index(shown, shown, np.ones_like(shown.count, dtype=bool))
         if not self.laws:
             return
         off = np.abs(shown.estimate - self.problem.means)
         radius = self.radius(shown.count, shown.releases, self.exponent) * (1 + TOLERANCE)
         self.note_failures(
-            np.any((shown.count > 0) & (off > radius), axis=1),
+            np.any(off > radius, axis=1),
             self.bound.value_of(self.theorem.failure, self.instance, t=now),
         )
 
@@ -282,11 +280,11 @@ class MeanRun(BatchedRun):
         """Check the indices after a round in which some arms' values were released."""
         levelled = released
         if self._in_expectation:
-            levelled = (after.count > 0) & released.any(axis=1, keepdims=True)
+            levelled = np.asarray(released.any(axis=1, keepdims=True))
         if self.epoch_ends:
             self._set_levels()
             self.lowest[:] = np.inf
-            levelled = after.count > 0
+            levelled = np.ones_like(released)
         if self.theorem.exponent is not None:  # the next round's are others
             return
         self._check_index(before, after, levelled)

@@ -23,7 +23,7 @@ _EPSILONS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.
 _MEANS = (0.05, 0.95)  # the best arm last: ties go to the lowest id, so to the worst
 
 
-def nonvacuous_problem(family: Family, *, dimension: int = 1) -> Problem | LinearBandit | LinearContexts:
+def nonvacuous_problem(family: Family, *, dimension: int) -> Problem | LinearBandit | LinearContexts:
     """Return the easiest problem of a family: two arms, one at a time, far apart.
 
     A bound divided by T times the largest regret grows with 1 / gap^2 and with K, so that nothing speaks earlier.

@@ -83,8 +83,8 @@ def transcript_view(
     data: FloatArray,
     features: Sequence[ActionFeature],
     *,
-    hidden: Sequence[int] = (),
-    single_lanes: bool = False,
+    hidden: Sequence[int],
+    single_lanes: bool,
 ) -> LearnerView:
     """Return the view of some features of the action sequence on `data`, shape (rounds + 1, arms).
 

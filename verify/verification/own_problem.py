@@ -138,13 +138,13 @@ def _check_structure(problem: Problem, reference: str) -> None:
     if not np.array_equal(given, weights):
         raise ProblemError(f"{name}: solve changed the weights that it was given; they are the learner's own")
     for lane in range(_LANES):
-        alone = np.asarray(structure.solve(weights[lane : lane + 1]))
-        if not np.array_equal(alone, answers[lane : lane + 1]):
+        alone = np.asarray(structure.solve(weights[[lane]]))
+        if not np.array_equal(alone, answers[[lane]]):
             raise ProblemError(
                 f"{name}: solve returned {answers[lane].tolist()} among other lanes and {alone[0].tolist()} alone; an "
                 "answer must depend on the weights of its own lane only, not on chance or what was asked before"
             )
-        _check_worth(structure, answers[lane : lane + 1], weights[lane], name)
+        _check_worth(structure, answers[[lane]], weights[lane], name)
     _check_smoothness(structure, answers, weights, name)
 
 

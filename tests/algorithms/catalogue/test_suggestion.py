@@ -5,6 +5,7 @@ import math
 
 import pytest
 from click.testing import CliRunner
+from scipy.stats import norm
 
 from accountant import Simulation
 from algorithms.catalogue.linear_entries import linear_learners
@@ -192,3 +193,19 @@ def test_what_refuses_to_be_made_is_not_suggested(name, settings, words, horizon
     given = {"trust": "central", "epsilon": 1.0, "horizon": horizon} | settings
     with pytest.raises(ValueError, match=words):
         suggest(built(name), **given)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize(
+    ("name", "share", "gaussian"), [("arms", 1.0, "dp-bandit"), ("graphic-matroid", 0.5, "cucb-batch")]
+)
+def test_gaussian_noise_is_suggested_from_where_it_is_less(name, share, gaussian, epsilon):
+    """From the delta on at which sigma^2 is that share of 2 / epsilon^2, by the formula of delta."""
+    sigma = math.sqrt(share * 2.0) / epsilon
+    delta = norm.cdf(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * norm.cdf(
+        -0.5 / sigma - epsilon * sigma
+    )
+    problem = built(name)
+    for factor in (0.999, 1.001):
+        found = suggest(problem, trust="central", epsilon=epsilon, horizon=1000, delta=factor * float(delta))
+        assert found.name == gaussian + ("-gaussian" if factor > 1 else "")

@@ -100,6 +100,19 @@ def test_what_follows_is_what_the_learner_plays():
     assert seen == {True, False}
 
 
+def test_nothing_follows_at_the_horizon_or_before_a_phase():
+    """The horizon is that of the first phase, in which all report; a round later, something follows."""
+    kept = np.ones(30, dtype=bool)
+    rounds = DPPECentral(PROBLEM.actions, Simulation(0, 1), epsilon=5.0, delta=0.1, horizon=300).act().rounds
+    for more in (0, 1):
+        learner = DPPECentral(
+            PROBLEM.actions, Simulation(0, 1), epsilon=5.0, delta=0.1, horizon=rounds + more
+        )
+        assert learner.continuation(kept) is None
+        assert learner.act().rounds == rounds
+        assert (learner.continuation(kept) is None) == (more == 0)
+
+
 def test_before_there_are_estimates_any_action_is_played():
     learner = PE(PROBLEM.actions, Simulation(0, 1), horizon=5)
     phase = learner.act()

@@ -23,10 +23,10 @@ MATRIX = [
 ]
 
 
-def screen(bandit: PlainBandit) -> CoinScreen:
+def screen(bandit: PlainBandit, effort: str = "default") -> CoinScreen:
     claim = bandit.form.with_parameters(1.0)
     seeds = np.random.SeedSequence(0).spawn(2)
-    return screen_rounds(bandit, PairedPlayer(bandit, claim, EFFORTS["default"], seeds[0]), seeds[1])
+    return screen_rounds(bandit, PairedPlayer(bandit, claim, EFFORTS[effort], seeds[0]), seeds[1])
 
 
 @pytest.mark.slow_cells("stays")
@@ -38,6 +38,17 @@ def test_the_leaking_round_is_proposed(kind: str) -> None:
     assert best.record == 20 or (kind in ("both", "parity") and best.record == 19)
     assert best.predicted > 1.3
     assert best.rounds <= 25  # no more than it takes
+
+
+@pytest.mark.parametrize("kind", ["raw", "both"])
+def test_proposals_are_as_recorded(kind: str, snapshot: object) -> None:
+    """A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code."""
+    found = screen(late_leak(kind, 2, 32, 20), "quick")
+    lines = [
+        f"round {pair.record} of {pair.rounds}, predicted {pair.predicted:.5g}: {pair.others}"
+        for pair in found.pairs
+    ]
+    assert "\n".join([found.finding([pair.record for pair in found.pairs], 32).message, *lines]) == snapshot
 
 
 @pytest.mark.slow

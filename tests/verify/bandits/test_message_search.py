@@ -141,9 +141,16 @@ def test_later_messages_that_hang_on_a_reward_are_read_with_it() -> None:
     assert 5 in scan.outstanding
 
 
-def test_messages_that_hang_on_a_rounds_message_are_read_with_it() -> None:
-    """By itself none tells anything of the reward; their difference has no noise."""
+def test_messages_that_hang_on_a_rounds_message_are_read_with_it(snapshot: object) -> None:
+    """By itself none tells anything of the reward; their difference has no noise. All is as recorded."""
     scan, views = search(Pooled)
+    lines = [f"{scan.finding(30).message}, outstanding {scan.outstanding}", f"later {scan.later}"]
+    lines += [" ".join(f"{value:.4g}" for value in values) for values in (scan.own, scan.hangs)]
+    lines += [
+        f"round {view.pair.record}, read in {view.rounds}, predicted {view.pair.predicted:.4g}: {view.pair.others}"
+        for view in views
+    ]
+    assert "\n".join(lines) == snapshot
     assert views
     for view in views:
         record = view.pair.record

@@ -99,3 +99,26 @@ def test_the_context_of_a_row_is_said_after_its_rewards():
     row = np.array([1.0, 1.0, 0.25, -0.5])
     assert row_in_words(row, 2) == "outcome 1 for all 2 arms and the context (0.25, -0.5)"
     assert row_in_words(row[:2], 2) == "outcome 1 for all 2 arms"
+
+
+RECORDED = {
+    "two arms": (BanditRecords(2, 0.0, 1.0), 8),
+    "five arms and rewards between": (BanditRecords(5, -1.0, 2.0, between=(0.5,)), 12),
+    "a context": (BanditRecords(2, 0.0, 1.0, context=(3,)), 5),
+    "a context for every arm": (BanditRecords(3, 0.0, 1.0, context=(3, 2)), 4),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_first_tables_and_their_variants_are_as_recorded(name, snapshot):
+    """A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code."""
+    records, rounds = RECORDED[name]
+    rng = np.random.default_rng(7)
+    first = first_tables(records, rounds, rng)
+    further = [next(variants(tables, records, rng)) for tables in first[:: max(1, len(first) // 12)]]
+    lines = [
+        f"{one.family}, {one.rounds} rounds, {one.record}: {row_in_words(one.row, one.arms)} for "
+        f"{row_in_words(one.table[one.record], one.arms)}; {one.unchanged_rounds}"
+        for one in (*first, *further)
+    ]
+    assert "\n".join(lines) == snapshot

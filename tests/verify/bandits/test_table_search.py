@@ -1,11 +1,13 @@
 """The search ends at the tables that tell most, however late, and says if there are none."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from verify import verify
+from verify.bandits import table_search
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.paired_events import BestEvent
 from verify.bandits.table_search import (
@@ -47,6 +49,18 @@ def searched(make):
     return telling_tables(
         bandit, bandit.form.with_parameters(1.0), EFFORTS["quick"], np.random.SeedSequence(1)
     )
+
+
+def test_the_best_tables_are_as_recorded(monkeypatch, snapshot):
+    """On fewer runs; a change that is meant is recorded with ``--snapshot-update``, and read like code."""
+    halvings = tuple(replace(each, most_pairs=64) for each in table_search._SIZE.halvings)
+    monkeypatch.setattr(table_search, "_SIZE", replace(table_search._SIZE, halvings=halvings))
+    lines = [
+        f"round {pair.record} of {pair.rounds}, predicted {pair.predicted:.5g}: {pair.others}\n    "
+        + "\n    ".join(feature.column.words for feature in pair.features)
+        for pair in searched(OneReward)
+    ]
+    assert "\n".join(lines) == snapshot
 
 
 @pytest.mark.slow

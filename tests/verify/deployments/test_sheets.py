@@ -314,6 +314,20 @@ def test_rounding_up_is_no_contradiction_and_rounding_down_is_one(files):
             check_declarations(Deployment({"privacy.epsilon": round(wrong, 2)}), facts)
 
 
+@pytest.mark.parametrize("name", ["audit.json", "ledger.json", "zcdp.json"])
+def test_the_numbers_of_an_entry_are_those_of_the_proof(files, name):
+    facts = audited_facts(files) if name == "audit.json" else read_proved_facts(files / name, Deployment())
+    known, (epsilon, delta) = known_values(facts), facts.bound
+    parameters = {"epsilon": epsilon, "delta": delta or None, "rho": facts.rho}
+    shown = known["privacy_loss.privacy_parameters"]
+    assert shown == {key: value for key, value in parameters.items() if value is not None}
+    assert all(
+        f"- {each.count:,} × " in known["implementation.composition"]
+        for each in facts.audit.released
+        if each.count
+    )
+
+
 def test_an_enforced_budget_is_stated_and_not_what_was_spent(files):
     facts = read_proved_facts(files / "zcdp.json", Deployment())
     assert facts.bound == (1.0, 1e-6)

@@ -170,3 +170,17 @@ def test_a_score_of_one_reading_is_said_plainly():
     table = ScoreTable(Binned(ColumnValue(Column("a", "value a", "real")), (0.0,)), (1.0, 2.0), 0.0)
     assert AdditiveScore((table,)).description == "table entry (in the JSON) for value a"
     assert "each of 2 readings" in AdditiveScore((table, table)).description
+
+
+def test_cuts_are_quantiles_and_the_ends_of_frequent_values() -> None:
+    """At sixteenths and in the tails; a value that a 32nd of the draws take is a bin. Of 16 values each is one."""
+    few, ordered = _bin_cuts(np.repeat(np.arange(16.0), 3))
+    assert (few.tolist(), ordered) == ([*range(1, 16)], False)
+    quantiles = [1, 4, 16, *range(64, 1024, 64), 1008, 1020, 1023]
+    cuts, ordered = _bin_cuts(np.append(np.arange(1024.0)[::-1], NAN))
+    assert (cuts.tolist(), ordered) == (quantiles, True)
+    for times, own in ((32, True), (31, False)):
+        values = np.sort(np.concatenate([np.arange(1024.0 - times), np.full(times, 500.5)]))
+        cuts, _ = _bin_cuts(values)
+        assert (np.nextafter(500.5, INF) in cuts) is own
+        assert set(cuts) - {500.5, np.nextafter(500.5, INF)} == set(values[quantiles]) - {500.5}

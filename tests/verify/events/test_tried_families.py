@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -163,3 +164,36 @@ def test_a_difference_is_that_of_a_column_and_one_before_it() -> None:
     pairs = [tuple(fit[0].places_of(reading.columns)) for reading in differences]
     assert sorted(pairs) == [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]
     assert pairs[:3] == [(1, 0), (2, 1), (3, 2)], "neighbours first"
+
+
+@pytest.mark.parametrize(
+    ("kind", "draw"),
+    [("real", smooth), ("category", few), ("real", stopping)],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_families_are_as_recorded_and_their_counts_those_of_their_events(
+    kind: str, draw: object, snapshot: object
+) -> None:
+    """A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code."""
+    fit, choose = samples(kind, draw)
+    lines = []
+    quick = quick_families(fit, choose, [AdditiveScore(())])
+    for family in chain(all_families(fit, choose), lattice_families(fit, choose), quick):
+        ratios = (family.hits + 5.0) / (family.hits_prime + 5.0)
+        for at in dict.fromkeys((0, int(ratios.argmax()), int(ratios.argmin()), family.hits.size - 1)):
+            event = family.build(at)
+            drawn = [
+                [int(event.holds(world).sum()) for world in (*worlds,)]
+                for worlds in ((choose[0], choose[1]), (fit[0], fit[1]))
+            ]
+            both = family.trials[0] == 2 * ROWS
+            expected = [sum(each) if both else each[0] for each in zip(*drawn, strict=True)]
+            assert [family.hits[at], family.hits_prime[at]] == expected
+        best = int(ratios.argmax())
+        split = "" if family.split is None else f", splits {family.split[best]:.4g}"
+        hits = f"{family.hits[best]} and {family.hits_prime[best]} of {family.trials[0]}{split}"
+        alike = (
+            f"{family.hits.size} events, {float(family.alternatives(np.array([0.01]))[0]):.4g} apart at 0.01"
+        )
+        lines.append(f"{alike}: {family.build(best).description:.90}: {hits}")
+    assert "\n".join(lines) == snapshot

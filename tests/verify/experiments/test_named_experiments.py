@@ -81,14 +81,19 @@ def test_statements_are_of_lines_that_are_drawn(name, snapshot):
     rounds = np.unique(np.geomspace(1, 10_000, 60).round()).astype(np.int64)
     further = {"communication": {"reals": 9.0}, "best": [0, 1], "recommended": [[0, 1], [0, 2]]}
 
-    def runs(value):
-        regret = np.sqrt(rounds / (1.0 + value))[:, np.newaxis] * [1.0, 2.0]
+    def runs(value, factor):
+        regret = factor * np.sqrt(rounds / (1.0 + value))[:, np.newaxis] * [1.0, 1.02]
         trace = Trace(rounds, regret, 2.0 * rounds[:, np.newaxis] - regret, 1.0)
         return SimulatedRuns(trace, "a", "b", "replace one", further=further)
 
     lines = tiny_lines(name)
-    drawn = {line.name: [(value, runs(value)) for value, _ in line.points] for line in lines}
-    judged = [statement.judge(drawn) for statement in experiments[name].statements]
+    judged = []
+    for tilt in (1.0, 0.7, 1.2):  # of each line over the one before
+        drawn = {
+            line.name: [(value, runs(value, tilt**number)) for value, _ in line.points]
+            for number, line in enumerate(lines)
+        }
+        judged += [statement.judge(drawn) for statement in experiments[name].statements]
     assert all(each.words for each in judged)
     assert (
         "\n".join(map(str, (*map(described, lines), *experiments[name].sizes.items(), *judged))) == snapshot

@@ -10,7 +10,7 @@ from verify import AnyTwo, ReplaceOne, verify
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.conduct.interrupts import Stop
-from verify.functions.draw_time import expected_seconds
+from verify.functions.draw_time import draws_fit, expected_seconds, seconds_for_calls
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.runs import FunctionRuns
 
@@ -54,6 +54,19 @@ def test_how_long_calls_take_is_reckoned_and_told(monkeypatch):
     clock, told = Clock(monkeypatch), []
     assert seconds_of(clock.half_noise(1e-5), told)[0] == pytest.approx(1.6 * 4.0)
     assert told == ["400,000 draws, whose calls take about 6 s"]
+
+
+def test_draws_fit_while_they_and_those_that_doubt_them_take_no_more_than_is_left(monkeypatch):
+    """Of 20 s, 3 are kept, and 85 % of the others are for calls: of 1 ms, with 1.6 calls a draw."""
+    clock = Clock(monkeypatch)
+    runs = seconds_of(clock.half_noise(1e-3))[1]
+    conduct = Conduct(EFFORT, 0, "", seconds=20.0, began=clock.now)
+    assert seconds_for_calls(conduct) == pytest.approx(0.85 * 17.0)
+    most = int(0.85 * 17.0 / 1.6 / 1e-3)
+    assert draws_fit(runs, conduct, most - 1)
+    assert not draws_fit(runs, conduct, most + 1)
+    clock.now += 18.0
+    assert seconds_for_calls(conduct) == 0.0
 
 
 def test_a_call_of_many_lanes_is_timed_where_a_call_of_few_is_mostly_overhead(monkeypatch):

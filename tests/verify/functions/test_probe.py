@@ -62,6 +62,20 @@ def test_what_a_first_look_finds(function, kinds):
 
 
 @pytest.mark.parametrize(
+    ("function", "kinds"),
+    [
+        (lambda data, rng: rng.normal() if rng.random() < 0.5 else np.nan, ["nan"]),
+        (lambda data, rng: [rng.normal(), 1.0 if rng.random() < 0.5 else np.nan], ["nan"]),
+        (lambda data, rng: ["a word", 1.0 if rng.random() < 0.5 else np.nan], []),
+        (lambda data, rng: {int(rng.integers(3))}, []),
+        (lambda data, rng: {(0.5, 1.0 if rng.random() < 0.5 else np.nan)}, []),
+    ],
+)
+def test_a_missing_number_is_told_unless_it_marks_an_absent_member(function, kinds):
+    assert [finding.kind for finding in look(function).findings] == kinds
+
+
+@pytest.mark.parametrize(
     ("most", "listed"),
     [
         (4, "1 entry, 2 entries, 3 entries, 4 entries"),

@@ -8,7 +8,7 @@ import pytest
 
 from mechanisms import Categories
 from verify import verify
-from verify.functions.repeats import repeated_share
+from verify.functions.repeats import _anywhere, repeated_share
 from verify.outputs.read_lanes import read_lanes
 
 LANES, CALLS = 256, 12
@@ -70,6 +70,17 @@ def test_a_fixed_seed_is_found(name):
 @pytest.mark.parametrize("name", PARTLY)
 def test_partial_repeats_are_found(name):
     assert repeated_share(calls_of(PARTLY[name])) > 0.25
+
+
+@pytest.mark.parametrize(("draws", "shared"), [(6, 0), (6, 2), (6, 6), (20, 5)])
+def test_common_outputs_are_too_many_as_the_ways_to_divide_them_say(draws, shared):
+    """2^s C(2n - 2s, n - s) of C(2n, n) ways to divide the draws between two calls divide s pairs."""
+    first, second = [*range(draws)], [*range(shared), *range(100, 100 + draws - shared)]
+    chance = 2**shared * math.comb(2 * draws - 2 * shared, draws - shared) / math.comb(2 * draws, draws)
+    assert _anywhere(first, second, 0.999 * chance) == 0.0
+    assert _anywhere(first, second, 1.001 * chance) == shared / draws
+    for twice in ([0, *first[:-1]], [0, 0, *first[2:]]):
+        assert _anywhere(twice, second, 1.0) == _anywhere(second, twice, 1.0) == 0.0
 
 
 def test_one_call_says_nothing():

@@ -1,6 +1,7 @@
 """Information in another user's action: the sign of a noisy sum, with exact probability for one feature."""
 
 import functools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,10 @@ from scipy.stats import norm
 
 from accountant import Simulation
 from algorithms import DPLinUCB, LinUCB
+from algorithms.claim import View
 from verify.learners.context_view import ShownUser, users_who_tell
+from verify.learners.contextual_family import ContextualFamily
+from verify.sampling.evidence import Evidence
 
 
 def test_the_action_after_the_batch_is_the_sign_of_the_noisy_sum():
@@ -40,3 +44,12 @@ def test_nobody_tells_before_anything_is_released(horizon, told):
     build = functools.partial(DPLinUCB, 1, epsilon=4.0, delta=1e-3, horizon=13)
     assert build(Simulation(0, 1)).first in range(7, 12)
     assert (users_who_tell(build, 1, horizon=horizon, delta=1e-3, samples=100) != []) is told
+
+
+@pytest.mark.parametrize(
+    ("stopped", "view"),
+    [(True, View.OTHER_ACTIONS.value), (False, View.ACTIONS.value), (True, View.ACTIONS.value)],
+)
+def test_users_are_tested_in_the_view_of_others_actions_only(stopped, view):
+    family = SimpleNamespace(_stopped=stopped, claim=SimpleNamespace(view=view))
+    assert ContextualFamily.source(family, Evidence(), None, None, None) is None

@@ -205,6 +205,27 @@ def test_what_a_function_imports_is_followed_whether_or_not_it_ran(tmp_path: Pat
         assert found[0].where.endswith("peeks_of_test.py:2")
 
 
+def test_relative_imports_of_packages_that_are_not_loaded_are_followed(tmp_path: Path) -> None:
+    """Of a package's own file they are its modules, of a module's those beside it."""
+    (tmp_path / "packed_of_test").mkdir()
+    for module, words in {
+        "__init__": "from .between import peek",
+        "between": "from .peeks import peek",
+        "peeks": "def peek(feedback):\n    return feedback._values.sum()",
+    }.items():
+        (tmp_path / "packed_of_test" / f"{module}.py").write_text(f"{words}\n")
+    (tmp_path / "packs_of_test.py").write_text(
+        "class Hidden:\n"
+        "    def act(self): ...\n"
+        "    def observe(self, feedback):\n"
+        "        if self.total > 1e9:\n"
+        "            from packed_of_test import peek\n"
+    )
+    (found,) = private_attribute_uses(vars(import_file(tmp_path / "packs_of_test.py"))["Hidden"]())
+    assert found.where.endswith("packed_of_test/peeks.py:2")
+    assert "packed_of_test" not in sys.modules
+
+
 def test_the_installed_package_of_a_learner_is_its_authors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

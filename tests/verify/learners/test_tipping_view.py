@@ -56,6 +56,33 @@ def test_where_the_leader_is_played_next_one_client_decides_who_leads() -> None:
     assert 3.0 < shown <= 10.0
 
 
+@pytest.mark.parametrize(
+    ("name", "actions", "horizon"),
+    [
+        ("published/dp-dpe-central", 2, 1000),
+        ("dp-pe-central", 20, 1000),
+        ("dp-pe-central", 20, 100),
+        ("dp-pe-local", 2, 400),
+    ],
+)
+def test_pairs_and_their_plays_are_as_recorded(
+    name: str, actions: int, horizon: int, snapshot: object
+) -> None:
+    """A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code."""
+    lines = []
+    for pair in pairs(AXES if actions == 2 else linear_problems["linear"].build(), name, horizon)[1]:
+        lines.append(
+            f"action {pair.action}, epsilon {pair.predicted:.5g}, phases drawn {len(pair.drawn_history(10**6))}"
+        )
+        worlds = pair.worlds(10**6)
+        for other in (False, True):
+            drawn = worlds.draw(other, 1000, np.random.SeedSequence(3)).values
+            plays, counts = np.unique(drawn, return_counts=True)
+            shown = ", ".join(f"{n} times {play:g}" for play, n in zip(plays, counts, strict=True))
+            lines.append(f"    {pair.describe_data(other)}: {shown}")
+    assert "\n".join(lines) == snapshot
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "horizon"),

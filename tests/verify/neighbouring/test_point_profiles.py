@@ -8,7 +8,7 @@ from mechanisms import Box, Categories, Integers, Interval
 from verify import AnyTwo, ReplaceOne, Within
 from verify.events.view_sample import Column, ViewSample
 from verify.neighbouring.pair_draws import PairDraws
-from verify.neighbouring.point_profiles import profiled_pairs, written_pairs
+from verify.neighbouring.point_profiles import _differences, profiled_pairs, written_pairs
 
 CODES = np.random.default_rng(3).random((21, 12)) < 0.5
 CODES[10:12] = CODES[10]  # 0 and 1 are one word
@@ -54,6 +54,27 @@ def test_every_spelling_leads_to_words_far_apart(adjacency):
         adjacency.check(pair)
         (first,), (second,) = np.ravel(pair.data), np.ravel(pair.other)
         assert apart[int(first) + 10, int(second) + 10] >= apart.max() - 2
+
+
+def test_worlds_differ_by_relative_entropies_of_their_columns():
+    """KL(p, q) + KL(q, p) of shares, 1/2 added to each count and to that of absent values, less 2 / n a degree."""
+    counts = {0.0: ([6, 2], [3, 3, 2]), 1.0: ([1, 7], [0, 4, 4]), 2.0: ([6, 2], [3, 3, 2])}
+    columns = tuple(Column(f"output[{i}]", f"output {i}", "category") for i in range(2))
+    worlds = [
+        ViewSample(
+            np.column_stack([np.repeat(np.arange(len(each)), each) for each in both]).astype(float), columns
+        )
+        for both in counts.values()
+    ]
+    found, variance = _differences(worlds)
+    assert variance == 8.0 * (2 + 3) / 8**2
+    for i, ours in enumerate(counts.values()):
+        for j, theirs in enumerate(counts.values()):
+            expected = -2.0 * (2 + 3) / 8
+            for one, other in zip(ours, theirs, strict=True):
+                p, q = ((np.array([0, *each]) + 0.5) / (8 + 0.5 * (1 + len(each))) for each in (one, other))
+                expected += float(((p - q) * np.log(p / q)).sum())
+            assert found[i, j] == pytest.approx(expected)
 
 
 def test_labels_are_drawn_one_by_one():

@@ -12,6 +12,7 @@ from algorithms.catalogue.structured_entries import learners
 from algorithms.epochs import epoch_end
 from algorithms.estimates.level_free import level_free_upper
 from algorithms.lanes import gather
+from algorithms.learner import Confidence
 from algorithms.problems import Arms, Cascade, DisjointPaths, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.regret import BOUNDS
@@ -450,6 +451,26 @@ def test_a_report_says_that_no_radius_was_small_enough_to_be_seen():
     radius = checks("published/cucb-dp", epsilon=1.0)[1]
     assert (radius.name, radius.violated) == ("radius", False)
     assert "all indices were 1" in radius.description
+
+
+@pytest.mark.parametrize(
+    ("action", "index", "on_sets", "on_paths"),
+    [
+        ((2, 3), (1.0, 1.0, 0.55, -0.3), 0.0, 0.9),
+        ((1, 3), (1.0, 1.0, 0.55, -0.3), 0.05, 0.9),
+        ((0, 1), (1.0, 1.0, 0.55, -0.3), 0.95, 0.9),
+        ((0, 1), (0.1, 0.2, 0.7, 0.8), 0.1, 0.1),
+        ((0, 1), (0.1, 0.2, 0.7, 0.95), 0.0, 0.0),
+    ],
+)
+def test_indices_below_the_means_of_best_arms_add_to_a_gap(action, index, on_sets, on_paths):
+    """Arms 2 and 3 are the best set, and path; an index below 0 counts as 0. B_inf of a path of two arms is 2."""
+    nothing = np.zeros((1, 4))
+    shown = Confidence(nothing, nothing, nothing, np.array([index]))
+    for structure, expected in ((TopK(4, 2), on_sets), (DisjointPaths(2, 2), 2 * on_paths)):
+        played = Instance(SemiBandit(structure, MEANS), EPSILON, HORIZON)
+        run = MeanRun(BOUNDS["cucb-batch"].bound_for(played), played, 1)
+        assert run._shortfall(shown, np.array([action])) == pytest.approx([expected])
 
 
 def test_a_printed_radius_beyond_its_regime_leaves_the_good_event():

@@ -54,3 +54,13 @@ def test_smaller_events_need_larger_losses() -> None:
     assert all(
         math.isinf(one.epsilon) for one in detectable_losses(1.0, 0.5, 1_000_000, 1e-4) if one.mass <= 0.5
     )
+
+
+def test_losses_that_are_detected_are_as_recorded(snapshot):
+    """Of thirty draws and of a million; a change that is meant is recorded with ``--snapshot-update``."""
+    lines = [
+        f"{trials} draws: {one.mass:.6g} from {one.epsilon:.3g} on"
+        for trials in (30, 10**6)
+        for one in detectable_losses(0.5, 1e-3, trials, 1e-4)
+    ]
+    assert "\n".join(lines) == snapshot

@@ -16,6 +16,7 @@ from verify.transcripts.action_features import (
     _anchored_features,
     _general_features,
     _longest_path,
+    features_for,
     first_actions,
     read_features,
     with_paths_spelled,
@@ -147,3 +148,20 @@ def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
     assert Event.rebuild(spelled.to_dict(), sample.columns) == one
     other = HalfLine(action, 0.0, False)
     assert with_paths_spelled(other, ActionSpace(2, 1)) is other
+
+
+@pytest.mark.parametrize(("arms", "size", "record"), [(3, 1, 4), (5, 2, 1), (20, 1, None)])
+def test_features_of_a_scan_are_as_recorded(arms, size, record, snapshot):
+    """A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code."""
+    rng = np.random.default_rng(7)
+    actions = np.stack(
+        [rng.permuted(np.tile(np.arange(arms), (3, 1)), axis=1)[:, :size] for _ in range(20)], axis=1
+    )
+    transcript = Transcript(actions.astype(np.int16))
+    features = without_repeats(features_for(transcript, ActionSpace(arms, size), record))
+    sample = read_features(features, transcript)
+    lines = [
+        f"{column.name} ({column.kind}), {column.words}: {' '.join(f'{value:g}' for value in values)}"
+        for column, values in zip(sample.columns, sample.values.T, strict=True)
+    ]
+    assert "\n".join(lines) == snapshot

@@ -92,7 +92,7 @@ class Calls:
         select: str | Callable[[Any, int], Any] | None,
         update: str | Callable[[Any, int, float], Any] | None,
         step: str | None,
-        contexts: bool = False,
+        contexts: bool,
     ) -> Calls:
         """Find the methods of a bandit; those that are not given are found by the usual names.
 
