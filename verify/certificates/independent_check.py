@@ -499,6 +499,7 @@ def root_up(x: F) -> F:
     return root if root * root == x else F(isqrt(x.numerator * x.denominator << 2 * W) + 1, x.denominator << W)
 
 
+@functools.lru_cache(2**17)
 def exp(x: int, w: int = W) -> int:
     """Return e^x, off by at most 2 max(1, e^x) units."""
     if x < -1000 << w:
@@ -704,7 +705,8 @@ def response_law(m: Shift, size: Any, epsilon: Any) -> Law:
 def discrete_law(kind: str, m: Shift, parameter: Number, pure: Any = None, rho: Any = None, chance: F = F(1, 2)) -> Law:
     """Return the law of noise on whole numbers."""
     need(m.domain.kind in ("whole", "one-hot") and chance < 1, "takes whole numbers, and a probability below 1")
-    curve = partial(either, partial(discrete, kind, parameter, chance, m.linf))
+    curve: LossCurve = partial(discrete, kind, parameter, chance, m.linf)
+    curve = curve if chance == F(1, 2) else partial(either, curve)  # symmetric noise has one for both orders
     return Law((curve,), pure, None, rho, m.domain.size if m.domain.kind == "whole" else m.l1)
 
 
