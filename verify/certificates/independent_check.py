@@ -73,7 +73,9 @@ L3 Laplace noise moved by a vector: v -> int min(f(y - v), t f(y)) dy is log-con
 L4 Bounds of exp, log and the tail: beside the code. `exp`: fewer than 60 terms are off by 2 guard units each,
    squaring m times doubles m times. `log`: if |e^l - v| <= off then |ln v - l| <= off / (min(e^l, v) - off). `tail`:
    1/2 - phi(x) sum x^(2n+1) / (2n+1)!!, floors cost at most 2 N e^(x^2/2) guard units in N < 2^13 terms, times phi;
-   above 16, e^(-x^2/2) / 40.
+   above 16, e^(-x^2/2) / 40. Weights of whole noise, 1 at the mode, k steps from it: factors are off by at most 11 +
+   12 k units, so weights by 12 k^2, all of n together by 12 n^3. As they are log-concave, those beyond one of w < 1/e
+   fall by a factor r <= w^(1/k), so they are at most w r / (1 - r) <= w k together.
 L5 Everything is rounded so that curves and masses only grow; products of masses are checked modulo a prime at a
    random point.
 L7 One record moves a sum by the difference of two values of its domain (replaced), or by one value (added, removed,
@@ -497,6 +499,7 @@ def root_up(x: F) -> F:
     return root if root * root == x else F(isqrt(x.numerator * x.denominator << 2 * W) + 1, x.denominator << W)
 
 
+@functools.lru_cache(2**17)
 def exp(x: int, w: int = W) -> int:
     """Return e^x, off by at most 2 max(1, e^x) units."""
     if x < -1000 << w:
@@ -619,7 +622,6 @@ def replaced_in_sample(curve: LossCurve, twice: LossCurve, rate: F, lift: int, n
 def discrete(kind: str, parameter: Number, chance: F, shift: Number, loss: int) -> int:
     """Bound the curve of whole noise with log-concave weights, moved by x: T(m - x) - t T(m) at best."""
     scale, x, t = exact(parameter), int(exact(shift)), exp_lo(loss)
-    low, high, first, end = noise_table(kind, scale, chance)
     if x == 0 or (kind == "discrete laplace" and abs(loss) >= up(x / scale)):
         return max(0, ONE - t + 1)
     if kind != "binomial":  # the first m with (2 m - x) / scale >= loss, or (2 m x - x^2) / (2 variance)
@@ -627,40 +629,37 @@ def discrete(kind: str, parameter: Number, chance: F, shift: Number, loss: int) 
     else:  # the first m with w(m - x) / w(m) = perm(m, x) / perm(n - m + x, x) ((1 - p) / p)^x >= t
         spend(x * (40 + chance.denominator.bit_length()))
         there, here = (chance.denominator - chance.numerator)**x << W, chance.numerator**x * t
-        m = first + bisect.bisect_left(range(first, first + end), True, key=lambda c: (
-            there * perm(c, x) >= here * perm(int(scale) - c + x, x)))
-    return (high[min(m - x - first, end)] if m - x >= first else ONE) - (t * low[min(max(m - first, 0), end)] >> W) + 2
+        n = int(scale)
+        m = bisect.bisect_left(range(n + 1), True, key=lambda c: there * perm(c, x) >= here * perm(n - c + x, x))
+    sums, first, off = noise_table(kind, scale, chance)
+    moved, stays = (sums[min(max(z - first, 0), len(sums) - 1)] for z in (m - x, m))
+    return (moved + off) * ONE // sums[0] - t * stays // (sums[0] + off) + 2
 
 
-@functools.cache
-def noise_table(kind: str, parameter: F, chance: F) -> tuple[list[int], list[int], int, int]:
-    """Return bounds on P(Z >= z), z = first, first + 1, ..., the last for all beyond; first; and how many."""
-    def falling(steps: Iterable[tuple[int, int]]) -> list[int]:  # weights from the mode on, by factors a / b <= 1
-        return [*itertools.accumulate(steps, lambda w, f: (w * f[0] + off * (f[1] - 1)) // f[1], initial=ONE)]
+@functools.lru_cache(4)
+def noise_table(kind: str, parameter: F, chance: F) -> tuple[list[int], int, int]:
+    """Return sums of all weights from z = first, first + 1, ... on; first; and by how much they may be too small."""
+    def falling(factors: Iterable[int], step: Callable[[int, int], int], bits: int = 0) -> list[int]:
+        weights, steps = list[int](), itertools.accumulate(factors, step, initial=ONE)  # of the mode, and outwards
+        while not weights or weights[-1] >> W - 150:
+            spend(500 + bits)
+            need(len(weights) < 10**6, "too many places: the noise is too large")
+            weights += itertools.islice(steps, 1000)
+        return weights
 
-    sides, square = list[list[int]](), kind == "discrete gaussian"
-    for off, bound in (0, exp_lo), (1, exp_hi):  # rounded down, and up; beyond some place they fall geometrically
-        if kind == "binomial":
-            n, a, b = int(parameter), chance.numerator, chance.denominator - chance.numerator
-            mode, far = (n + 1) * a // (a + b), isqrt(160 * n * a * b // (a + b) ** 2) + 200
-            first, last = max(0, mode - far), min(n, mode + far)
-            spend((last - first) * (2 + b.bit_length() // 100))
-            fall = falling((z * b, (n - z + 1) * a) for z in range(mode, first, -1))
-            rise = falling(((n - z) * a, (z + 1) * b) for z in range(mode, last))
-            beyond = off * max(-(-fall[-1] * first * b // ((n - first + 1) * a - first * b)),
-                               -(-rise[-1] * (n - last) * a // ((last + 1) * b - (n - last) * a)))
-        else:  # e^(-rate z) or e^(-rate z^2)
-            rate = 1 / parameter / (1 + square)
-            spend(5 * (n := (isqrt(int(min(150 / rate, F(10**16)))) if square else int(150 / rate)) + 2))
-            x, change = bound(off - up(rate)), bound(off - up(2 * rate * square))
-            fall = rise = falling((y, ONE) for y in itertools.accumulate(
-                itertools.repeat(change, n - 1), lambda y, z: y * z + off * (ONE - 1) >> W, initial=x))  # noqa: B023
-            first, beyond = -n, off * (rise[-1] * ONE // (ONE - x) + 1)
-        sides.append([*fall[:0:-1], *rise])
-    least, most = sum(sides[0]), sum(sides[1]) + 2 * beyond
-    low = [a * ONE // most for a in itertools.accumulate(reversed(sides[0]), initial=0)]
-    high = [a * ONE // least + 1 for a in itertools.accumulate(reversed(sides[1]), initial=beyond)]
-    return low[::-1], high[::-1], first, len(sides[0])
+    mode, square = 0, kind == "discrete gaussian"
+    if kind == "binomial":
+        n, a, b = int(parameter), chance.numerator, chance.denominator - chance.numerator
+        mode, bits = (n + 1) * a // (a + b), b.bit_length()
+        fall = falling(itertools.count(mode, -1), lambda w, z: w * z * b // ((n - z + 1) * a), bits)
+        rise = falling(itertools.count(mode), lambda w, z: w * (n - z) * a // ((z + 1) * b), bits)
+    else:  # e^(-rate |z|) or e^(-rate z^2)
+        rate = 1 / parameter / (1 + square)
+        change = itertools.repeat(exp_lo(-up(2 * rate * square)))
+        fall = rise = falling(itertools.accumulate(change, lambda y, z: y * z >> W, initial=exp_lo(-up(rate))),
+                              lambda w, y: w * y >> W)
+    sums, size = [*itertools.accumulate(itertools.chain((0,), reversed(rise), fall[1:]))], len(fall) + len(rise)
+    return sums[::-1], mode + 1 - len(fall), size * (fall[-1] + rise[-1] + 24 * size * size)
 
 
 # --- 6. Mechanisms: the cost of one record in one release -------------------------------------------------------------
@@ -706,7 +705,8 @@ def response_law(m: Shift, size: Any, epsilon: Any) -> Law:
 def discrete_law(kind: str, m: Shift, parameter: Number, pure: Any = None, rho: Any = None, chance: F = F(1, 2)) -> Law:
     """Return the law of noise on whole numbers."""
     need(m.domain.kind in ("whole", "one-hot") and chance < 1, "takes whole numbers, and a probability below 1")
-    curve = partial(either, partial(discrete, kind, parameter, chance, m.linf))
+    curve: LossCurve = partial(discrete, kind, parameter, chance, m.linf)
+    curve = curve if chance == F(1, 2) else partial(either, curve)  # symmetric noise has one for both orders
     return Law((curve,), pure, None, rho, m.domain.size if m.domain.kind == "whole" else m.l1)
 
 
