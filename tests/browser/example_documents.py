@@ -29,9 +29,9 @@ from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.sampling.evidence import Evidence
-from verify.verdict.answer import SubjectKind
 from verify.verdict.audit_document import audit_document
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dpwitness import import_on_demand
 from verify.commands.option_table import (
     ASKED_DELTA,
     BUDGET_DELTA,
@@ -83,6 +84,8 @@ class _TableCommand:
         The ranges of options that take other numbers here than by `OPTIONS`, by their names.
     former
         What takes the place of options that it had.
+    runs_subjects
+        True if it may run code of a user's, before which the whole library is imported.
     """
 
     function: str
@@ -91,6 +94,7 @@ class _TableCommand:
     options: str = ""
     ranges: Mapping[str, Any] = field(default_factory=dict)
     former: Mapping[str, str] = field(default_factory=dict)
+    runs_subjects: bool = True
 
     def command(self, name: str) -> click.Command:
         """Return click's command of this name."""
@@ -100,6 +104,8 @@ class _TableCommand:
             context.ensure_object(CommandRun).flags = {
                 str(each.name): each.opts[0] for each in parameters if isinstance(each, click.Option)
             }
+            if not self.runs_subjects:
+                import_on_demand()
             module, function = self.function.split(":")
             code = getattr(importlib.import_module(f"verify.commands.{module}"), function)(**values)
             context.exit(code or 0)
@@ -160,6 +166,7 @@ COMMANDS = {
         arguments=(_Argument(name="files", kind=FILE, many=True),),
         options="delta epsilon budget neighbors group-size proof output json",
         ranges={"delta": ASKED_DELTA, "epsilon": FINITE},
+        runs_subjects=False,
     ),
     "calibrate": _TableCommand(
         function="audit_command:calibrate_command",
@@ -171,6 +178,7 @@ COMMANDS = {
         arguments=(_Argument(name="file", kind=FILE),),
         options="epsilon delta advantage rates neighbors group-size json",
         ranges={"delta": ASKED_DELTA, "epsilon": TARGET_EPSILON},
+        runs_subjects=False,
     ),
     "regret": _TableCommand(
         function="regret_command:regret_command",
@@ -238,6 +246,7 @@ COMMANDS = {
         contradict is refused. registry writes .yaml, too; a field that nobody declared is a comment there.""",
         arguments=(_Argument(name="files", kind=FILE, many=True),),
         options="format deployment output",
+        runs_subjects=False,
     ),
     "ledger create": _TableCommand(
         function="ledger_command:create_command",

@@ -29,8 +29,8 @@ from verify.findings.sentences import exact
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
-from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Decision
 from verify.verification.resolve import every_learner
 
@@ -188,7 +188,8 @@ def test_markdown_by_default_and_by_name(folder: Path) -> None:
         ('{"files": []}', "files must be a list of at least one result, and stand alone"),
         ('{"files": [{"format": 3}]}', "format of one of files must be one of"),
         ('{"files": [{}], "other": 1}', "files must be a list of at least one result, and stand alone"),
-        ('{"simulations": [{"format": "x"}]}', "format of the simulation must be one of"),
+        ('{"simulations": [{"format": "x"}]}', "format of one of simulations must be one of"),
+        ('{"files": [{"format": []}]}', "format of one of files must be one of"),
         ('{"format": "dpwitness verification, version 9"}', "format must be one of"),
         ('{"format": "dpwitness verification, version 1"}', "the result has no subject"),
         ("[]", "must hold `release` tables"),

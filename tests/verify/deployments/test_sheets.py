@@ -35,9 +35,9 @@ from verify.deployments.yaml_text import yaml_text
 from verify.document.markdown_text import markdown
 from verify.findings.finding import LowerBound, UpperBound
 from verify.findings.sentences import exact
-from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.result_kinds import document_of
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Decision
 
 LAPLACE = Laplace(scale=10.0)
