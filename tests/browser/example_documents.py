@@ -24,10 +24,8 @@ from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import confident, exact
-from verify.regret_claims.outcome import Checkpoint
-from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
-from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.regret_claims.regret_report import Checkpoint, ProofCheck, RegretReport, TheoremValue
 from verify.sampling.evidence import Evidence
 from verify.verdict.audit_document import audit_document
 from verify.verdict.result import Verification

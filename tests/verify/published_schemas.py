@@ -25,10 +25,14 @@ from verify.experiments.reproduce import FORMAT as REPRODUCTION
 from verify.experiments.simulation_result import FORMAT as SIMULATION
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
 from verify.findings.sentences import Sentence
-from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
-from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import FORMAT as REGRET
-from verify.regret_claims.regret_report import RegretReport, RegretVerdict
+from verify.regret_claims.regret_report import (
+    Checkpoint,
+    CheckpointVerdict,
+    ProofCheck,
+    RegretReport,
+    RegretVerdict,
+)
 from verify.verdict.result import FORMAT as VERIFICATION
 from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Verdict

@@ -30,8 +30,7 @@ from verify.verdict.common_sections import (
 )
 
 if TYPE_CHECKING:
-    from verify.regret_claims.proof_run import ProofCheck
-    from verify.regret_claims.regret_report import RegretReport
+    from verify.regret_claims.regret_report import ProofCheck, RegretReport
 
 
 def regret_document(report: RegretReport, twin: RegretReport | None = None, **files: str) -> Document:

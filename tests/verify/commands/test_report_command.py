@@ -26,9 +26,8 @@ from verify.experiments.reproduce import Reproduced
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.finding import UpperBound
 from verify.findings.sentences import exact
-from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.regret_document import regret_document
-from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.regret_claims.regret_report import Checkpoint, RegretReport, TheoremValue
 from verify.verdict.result import Verification
 from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Decision
