@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from accountant.audit import Audit, FileMetadata
-from accountant.audit.releases import EnforcedBudget
-from mechanisms import Neighbouring
+from accountant.audit.audit_result import Audit
+from accountant.audit.releases import EnforcedBudget, FileMetadata
 from mechanisms.composition.enclosure import Bound, Enclosure, lower_end
 from mechanisms.composition.risk import Risk
+from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, nearest
 from verify.document.elements import (
     Block,
