@@ -18,6 +18,7 @@ from verify.commands.option_table import (
     FILE,
     FINITE,
     LEARNER,
+    STORED_FILE,
     SUBJECT,
     TARGET_EPSILON,
     options_named,
@@ -159,11 +160,11 @@ COMMANDS = {
         distributions of dp-accounting, or histories of Opacus. The answer is proved bounds on epsilon at --delta
         (by default 1e-6), or on delta at --epsilon; after a minute those proved by then. Several files are shown
         side by side. -o writes .json, .html,
-        .md, or as .png profile and trade-off curve.
+        .md, or as .png the trade-off curve.
 
         Exit codes: 0 done, or within the budget; 1 the budget is exceeded; 3 not known; 2 usage or input
         error.""",
-        arguments=(_Argument(name="files", kind=FILE, many=True),),
+        arguments=(_Argument(name="files", kind=STORED_FILE, many=True),),
         options="delta epsilon budget neighbors group-size proof output json",
         ranges={"delta": ASKED_DELTA, "epsilon": FINITE},
         runs_subjects=False,
@@ -175,7 +176,7 @@ COMMANDS = {
         All noise of FILE is multiplied by one factor. The target is --epsilon at --delta (by default 1e-6),
         or what attacks on a person may reach: --advantage, or --rates. After a minute it is the least factor
         proved to be enough by then.""",
-        arguments=(_Argument(name="file", kind=FILE),),
+        arguments=(_Argument(name="file", kind=STORED_FILE),),
         options="epsilon delta advantage rates neighbors group-size json",
         ranges={"delta": ASKED_DELTA, "epsilon": TARGET_EPSILON},
         runs_subjects=False,
@@ -244,7 +245,7 @@ COMMANDS = {
         With --format, FILES are about one deployment: its ledger, releases or their audit, and results on
         its learners. What they prove stands beside what --deployment declares; a declaration that they
         contradict is refused. registry writes .yaml, too; a field that nobody declared is a comment there.""",
-        arguments=(_Argument(name="files", kind=FILE, many=True),),
+        arguments=(_Argument(name="files", kind=STORED_FILE, many=True),),
         options="format deployment output",
         runs_subjects=False,
     ),

@@ -46,11 +46,13 @@ def _documents(file: Path) -> list[Document]:
     if stored:
         digests = {file.name: file_digest(file)}
         return [document_of(*group, **digests) for group in stored]
-    from accountant.audit.audit_question import (  # only here is something computed
-        DEFAULT_DELTA,
-        AuditQuestion,
-    )
+    # Only here is something computed.
+    from accountant.audit.audit_question import DEFAULT_DELTA, AuditQuestion
+    from accountant.audit.releases import ReleaseFileError
     from verify.commands.audit_command import audit_file
 
-    _, audited = audit_file(file, AuditQuestion(delta=DEFAULT_DELTA))
+    try:
+        _, audited = audit_file(file, AuditQuestion(delta=DEFAULT_DELTA))
+    except ReleaseFileError as error:
+        raise ReleaseFileError(f"{error} (the file is no stored result)") from None
     return [document_of(audited)]

@@ -299,7 +299,13 @@ def _risk(risk: Risk, audited: Audit) -> Section:
         claim = [(remaining.budget, audited.question.fixed_value)]
     elif chosen is not None and math.isfinite(chosen.budget.epsilon):
         claim = [(float(chosen.budget.epsilon), float(chosen.budget.delta))]
-    drawn = exact("Trade-off curve: the best attack's share of misses at each share of false alarms.")
+    drawn = exact(
+        "Trade-off curve, {loss} at {other} = {given}: share of misses of the best attack at each share of false "
+        "alarms.",
+        loss=_ends(audited),
+        other=_symbols(audited)[1],
+        given=as_given(audited.question.fixed_value),
+    )
     table = TextTable(("Attack", "At least", "At most"), rows)
     return Section(
         "Attacks", (Paragraph(said), Picture(trade_off_chart(proved=risk.profile, claim=claim), drawn), table)
