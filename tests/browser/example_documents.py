@@ -135,7 +135,7 @@ def regret(name: str = _LONG) -> Document:
     return regret_document(
         RegretReport(
             name, "two arms, far apart", 1.0, 1e-3, "replace one", True, 10**6, 64, 0, 1e-4, theorem, checks, outcome,
-            f"dpwitness regret {name} --epsilon 1 --horizon 1000000", MADE,
+            f"dpwitness regret {name} --epsilon 1 --horizon 1000000", provenance=MADE,
         )
     )  # fmt: skip
 

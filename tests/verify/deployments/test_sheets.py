@@ -371,7 +371,7 @@ def test_mechanisms_of_other_records_are_listed_without_a_count(tmp_path):
     known = known_values(facts)
     assert known["implementation.mechanisms"] == "- laplace scale=9\n- laplace scale=50"
     assert known["implementation.composition"].endswith("of the worst-case record:\n- 3 × laplace scale=9")
-    assert "from 3 release(s) of the worst-case record" in str(facts.first_screen("again").found)
+    assert "from 3 releases of the worst-case record" in str(facts.first_screen("again").found)
 
 
 def test_a_budget_of_groups_is_said_to_be_of_groups(files):
