@@ -81,7 +81,7 @@ def import_on_demand() -> None:
 
 
 def _run_package(package: ModuleType, name: str) -> Any:
-    """Run the code of a package, and return what it binds to a name."""
+    """Run the code of a package, and return the value of a name in it."""
     del vars(package)["__getattr__"]
     spec = package.__spec__
     assert spec is not None

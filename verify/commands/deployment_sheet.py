@@ -1,4 +1,4 @@
-"""Sheets on one deployment, from its files and what people declare of it: ``dpwitness report --format``."""
+"""Sheets on one deployment, from its files and its declaration: ``dpwitness report --format``."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from verify.findings.sentences import Sentence
 
 @dataclass
 class Grounds:
-    """Bounds, witness and all that stands in the way of a proof; the details are shown, and decide nothing."""
+    """Bounds, witness, and obstacles to a proof; the details are shown, and decide nothing."""
 
     upper: UpperBound | None = None
     lower: LowerBound | None = None

@@ -20,7 +20,7 @@ from verify.document.elements import (
     TextTable,
     Tone,
 )
-from verify.document.formulas import typeset
+from verify.document.typeset_formulas import typeset
 from verify.findings.sentences import Sentence, confident, exact, remark
 from verify.verdict.common_sections import (
     assumptions_section,
