@@ -27,6 +27,10 @@ from typing import Any, get_type_hints
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
 """The packages of this library."""
 
+_EXPORTING = (
+    "mechanisms", "accountant", "accountant.audit", "algorithms", "algorithms.problems", "algorithms.blocks",
+)  # fmt: skip
+
 _real = functools.cache(os.path.realpath)  # computed for the file of every import of a shared name
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -58,6 +62,32 @@ def library_module(name: str) -> ModuleType:
     keep_apart()
     with library_in_place():
         return import_module(name)
+
+
+def import_on_demand() -> None:
+    """Let the library's packages import all that they export only when a name is first read from one of them.
+
+    Until then their modules are imported one by one. It is for commands that run no code of a user's: this could
+    change a class before its package takes it for the library's own (`mechanisms.assumptions.library_package`).
+    """
+    for name in _EXPORTING:
+        parent, _, last = name.rpartition(".")
+        spec = PathFinder.find_spec(name, [os.path.join(_FOLDER, parent)])
+        if name not in sys.modules and spec is not None:
+            module = sys.modules[name] = util.module_from_spec(spec)
+            vars(module)["__getattr__"] = functools.partial(_run_package, module)
+            if parent:
+                setattr(sys.modules[parent], last, module)
+
+
+def _run_package(package: ModuleType, name: str) -> Any:
+    """Run the code of a package, and return the value of a name in it."""
+    del vars(package)["__getattr__"]
+    spec = package.__spec__
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader.exec_module(package)
+    return getattr(package, name)
 
 
 class OwnPackages:

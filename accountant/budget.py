@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from mechanisms import ApproximateProfile, for_group
 from mechanisms.domains.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.numerics.printed_numbers import at_least, at_most
 from mechanisms.numerics.rounding import down, up
 from mechanisms.parameters import ParameterError, real, whole_number
+from mechanisms.profiles.bounding_profiles import ApproximateProfile
+from mechanisms.relations.group_privacy import for_group
 
 
 @dataclass(frozen=True, slots=True)

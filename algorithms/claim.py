@@ -10,10 +10,8 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any, ClassVar, Literal, get_args
 
-from accountant import Budget
-from accountant.compositions import composition_named
 from algorithms.unit import ONE_REPORT, OnePerson, Unit, checked_unit
-from mechanisms import Neighbouring
+from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 
 Model = Literal["central", "local", "shuffle"]
@@ -109,7 +107,7 @@ class ClaimForm:
         _check_seen(self.model, self.view)
         _check_common(self)
         if self.composition != "":
-            composition_named(self.composition)
+            _check_composition(self.composition)
 
     @classmethod
     def for_reports(cls, model: Model, source: str, *, view: View | None = None) -> ClaimForm:
@@ -180,7 +178,7 @@ class Claim:
         if not 0 <= self.delta < 1:
             raise ParameterError(f"delta = {self.delta!r}: a claim's delta must be in [0, 1)")
         if self.composition != "":
-            _check_composition(self.composition, Budget(self.epsilon, self.delta))
+            _check_composition(self.composition, (self.epsilon, self.delta))
 
     @property
     def neighbour_words(self) -> str:
@@ -208,13 +206,20 @@ def _check_seen(model: Model, view: View) -> None:
         )
 
 
-def _check_composition(composition: str, budget: Budget) -> None:
+def _check_composition(composition: str, limits: tuple[float, float] | None = None) -> None:
+    """Refuse words that name no theorem, or one that cannot keep a claim of this epsilon and delta."""
+    from accountant.budget import Budget  # claims that name no theorem are read without the accountant
+    from accountant.compositions import composition_named
+
     theorem = composition_named(composition)
+    if limits is None:
+        return
+    epsilon, delta = limits
     try:
-        theorem.check(budget)
+        theorem.check(Budget(epsilon, delta))
     except ValueError as error:
         raise ParameterError(
-            f"composition = {composition!r}: cannot keep ({budget.epsilon:g}, {budget.delta:g}): {error}"
+            f"composition = {composition!r}: cannot keep ({epsilon:g}, {delta:g}): {error}"
         ) from None
 
 

@@ -12,7 +12,8 @@ A mechanism is a frozen value: it adds noise (`release`), knows the density of w
 from mechanisms.amplification.sampling import Sampling, sampled
 from mechanisms.amplification.shuffled import shuffled
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.assumptions import Assumption, AssumptionKind, assumptions_of, library_package
+from mechanisms.assumption import Assumption, AssumptionKind
+from mechanisms.assumptions import assumptions_of, library_package
 from mechanisms.composition.composed_profile import ComposedProfile
 from mechanisms.counters.banded_counter import BandedCounter
 from mechanisms.counters.buffered_counter import BufferedCounter

@@ -17,7 +17,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum, unique
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -26,43 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-
-@unique
-class AssumptionKind(Enum):
-    """Reason why an assumption is not proved; the value is a short stable name used in reports and JSON."""
-
-    FOREIGN_CLASS = "foreign-class"
-    PATCHED = "patched"
-    DECLARED_FUNCTION = "declared-function"
-    DECLARED_STABILITY = "declared-stability"
-    OPENDP = "opendp"
-    CLAIM = "claim"
-    INTERNALS = "internals"
-    DEVICE = "device"
-    SEEDED = "seeded"
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """Unverified assumption on which a guarantee rests.
-
-    Attributes
-    ----------
-    kind
-        The reason why it is not proved.
-    message
-        The assumption, as a clause: "the privacy profile of your class TooQuiet is correct".
-    where
-        ``"file.py:12"``, or "" if there is no such line.
-    """
-
-    kind: AssumptionKind
-    message: str
-    where: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.message}, {self.where}" if self.where else self.message
-
+from mechanisms.assumption import Assumption, AssumptionKind
 
 _PLAIN = frozenset(
     {

@@ -21,16 +21,6 @@ from typing import Any, cast
 
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ProfileCounts, ReleaseFileError, Releases
-from mechanisms import (
-    AtomicProfile,
-    DiscreteLaplaceProfile,
-    GaussianProfile,
-    LaplaceProfile,
-    NoPrivacy,
-    ParameterError,
-    PrivacyProfile,
-    ZeroConcentratedProfile,
-)
 from mechanisms.amplification.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.amplification.random_allocation import (
     MOST_STEPS,
@@ -40,9 +30,15 @@ from mechanisms.amplification.random_allocation import (
 from mechanisms.amplification.sampled_group import PoissonReplacedProfile
 from mechanisms.amplification.truncated_batches import TruncatedBatchProfile
 from mechanisms.domains.neighbouring import Neighbouring, common_neighbouring
+from mechanisms.noise.discrete_laplace import DiscreteLaplaceProfile
 from mechanisms.numerics.rounding import down, up
-from mechanisms.parameters import nonnegative, real, whole_number
+from mechanisms.parameters import ParameterError, nonnegative, real, whole_number
+from mechanisms.profiles.atomic_profile import AtomicProfile
+from mechanisms.profiles.bounding_profiles import NoPrivacy, ZeroConcentratedProfile
 from mechanisms.profiles.fixed_size import FixedSizeProfile
+from mechanisms.profiles.gaussian_profile import GaussianProfile
+from mechanisms.profiles.laplace_profile import LaplaceProfile
+from mechanisms.profiles.privacy_profile import PrivacyProfile
 from mechanisms.profiles.related_profile import bare
 from mechanisms.profiles.subsampled import SubsampledProfile
 

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from accountant.audit.releases import EVERYONE, Group, Release, ReleaseFileError, Releases, fixed_release
-from mechanisms import AtomicProfile, ParameterError, PrivacyProfile
 from mechanisms.arrays import FloatArray
 from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.losses.privacy_loss import ROUNDING
 from mechanisms.numerics.rounding import add_up
-from mechanisms.parameters import nonnegative, positive, real
+from mechanisms.parameters import ParameterError, nonnegative, positive, real
+from mechanisms.profiles.atomic_profile import AtomicProfile
+from mechanisms.profiles.privacy_profile import PrivacyProfile
 from mechanisms.profiles.related_profile import restate
 from mechanisms.profiles.subsampled import BothDirections
 

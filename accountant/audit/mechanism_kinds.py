@@ -22,29 +22,25 @@ from accountant.audit.selections import (
     sparse_vector,
     thresholded_keys,
 )
-from mechanisms import (
-    ApproximateProfile,
-    BandedCounter,
-    BoundedRangeProfile,
-    BufferedCounter,
-    BuiltInMechanism,
-    Gaussian,
-    NoPrivacy,
-    ParameterError,
-    PrivacyProfile,
-    PureProfile,
-    Sensitivity,
-    SquareRootCounter,
-    ZeroConcentratedProfile,
-)
 from mechanisms.amplification.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.amplification.truncated_batches import MOST_RECORDS, TruncatedBatchProfile
-from mechanisms.counters.toeplitz_counter import ToeplitzCounter
+from mechanisms.counters.banded_counter import BandedCounter
+from mechanisms.counters.buffered_counter import BufferedCounter
+from mechanisms.counters.toeplitz_counter import SquareRootCounter, ToeplitzCounter
 from mechanisms.domains.neighbouring import Neighbouring
-from mechanisms.domains.sensitivity import UNIT
-from mechanisms.noise.mechanism import checked_whole_sensitivity
+from mechanisms.domains.sensitivity import UNIT, Sensitivity
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.noise.mechanism import BuiltInMechanism, checked_whole_sensitivity
 from mechanisms.numerics.binomial_law import MOST_TRIALS
-from mechanisms.parameters import DPWitnessError, half_open_unit, nonnegative
+from mechanisms.parameters import DPWitnessError, ParameterError, half_open_unit, nonnegative
+from mechanisms.profiles.bounded_range import BoundedRangeProfile
+from mechanisms.profiles.bounding_profiles import (
+    ApproximateProfile,
+    NoPrivacy,
+    PureProfile,
+    ZeroConcentratedProfile,
+)
+from mechanisms.profiles.privacy_profile import PrivacyProfile
 from mechanisms.profiles.related_profile import restate
 
 ALIASES = {"k": "size"}

@@ -27,8 +27,9 @@ from accountant.audit.releases import (
 from accountant.files.data_files import from_json, from_toml, text_of
 from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
-from mechanisms import NoPrivacy, PrivacyProfile
 from mechanisms.domains.neighbouring import Neighbouring, conversion_hint
+from mechanisms.profiles.bounding_profiles import NoPrivacy
+from mechanisms.profiles.privacy_profile import PrivacyProfile
 
 if TYPE_CHECKING:
     from accountant.stores.replayed_entries import LedgerContent

@@ -41,13 +41,14 @@ from accountant.audit.releases import (
 )
 from accountant.gates.lineage import RecordId
 from accountant.record_name import canonical_name
-from mechanisms import ParameterError, PrivacyProfile, Sensitivity
 from mechanisms.amplification.sampled_group import has_pair
 from mechanisms.amplification.sampling import Sampling, sampled
 from mechanisms.amplification.shuffled import shuffled
 from mechanisms.amplification.shuffled_response import most_clients, shuffled_response
 from mechanisms.domains.neighbouring import Neighbouring, conversion_hint
-from mechanisms.parameters import positive, real, whole_number
+from mechanisms.domains.sensitivity import Sensitivity
+from mechanisms.parameters import ParameterError, positive, real, whole_number
+from mechanisms.profiles.privacy_profile import PrivacyProfile
 
 T = TypeVar("T")
 

@@ -10,10 +10,13 @@ from typing import Any, ClassVar
 
 from accountant.budget import Budget
 from accountant.gates.lineage import RecordId
-from mechanisms import Mechanism, ParameterError, PrivacyProfile, Sensitivity, for_group
 from mechanisms.amplification.sampling import Sampling
 from mechanisms.domains.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import DPWitnessError, whole_number
+from mechanisms.domains.sensitivity import Sensitivity
+from mechanisms.noise.mechanism import Mechanism
+from mechanisms.parameters import DPWitnessError, ParameterError, whole_number
+from mechanisms.profiles.privacy_profile import PrivacyProfile
+from mechanisms.relations.group_privacy import for_group
 
 EVERYONE = "every record"
 """The name of the one group of releases that name no records."""

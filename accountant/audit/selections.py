@@ -12,19 +12,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from mechanisms import (
-    ApproximateProfile,
-    BoundedRangeProfile,
-    GaussianProfile,
-    LaplaceProfile,
-    PrivacyProfile,
-    PureProfile,
-    Sensitivity,
-)
 from mechanisms.composition.composed_profile import composed_profile
+from mechanisms.domains.sensitivity import Sensitivity
 from mechanisms.noise.above_threshold import AboveThresholdProfile
 from mechanisms.numerics.rounding import down, up
 from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
+from mechanisms.profiles.bounded_range import BoundedRangeProfile
+from mechanisms.profiles.bounding_profiles import ApproximateProfile, PureProfile
+from mechanisms.profiles.gaussian_profile import GaussianProfile
+from mechanisms.profiles.laplace_profile import LaplaceProfile
+from mechanisms.profiles.privacy_profile import PrivacyProfile
 
 MOST_KEYS = 10**6
 

@@ -17,7 +17,6 @@ import numpy as np
 from scipy.special import erf, ndtr, ndtri
 
 from accountant.audit.releases import Group, Releases, is_within
-from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
 from mechanisms.composition.composed_loss import ComposedLoss, compose
 from mechanisms.composition.conversions import deltas_of_renyi, gaussian_dp_of
@@ -26,6 +25,7 @@ from mechanisms.composition.many_compositions import largest_deltas
 from mechanisms.composition.risk import attack_accuracy, checked_rate, true_positive_rate
 from mechanisms.composition.theorems import RENYI_ORDERS
 from mechanisms.numerics.deadline import time_is_over
+from mechanisms.profiles.privacy_profile import PrivacyProfile
 
 _AT_ONCE = 4_096  # groups
 _NARROW = 1e-6

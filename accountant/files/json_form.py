@@ -21,8 +21,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-import numpy as np
-
 from accountant.files.json_object import JsonError, JsonObject
 from dpwitness import field_types
 from mechanisms.parameters import ParameterError
@@ -81,20 +79,23 @@ def json_able(value: Any) -> Any:
         return {str(key): json_able(entry) for key, entry in value.items()}
     if isinstance(value, Enum):
         return json_able(value.value)
-    if isinstance(value, np.ndarray):
-        return json_able(value.tolist())
     if isinstance(value, (list, tuple)):
         return [json_able(entry) for entry in value]
     if value is None or isinstance(value, (str, bool)):
         return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, int):
         return int(value)
-    if isinstance(value, (float, np.floating)):
+    if isinstance(value, float):
         if math.isnan(value):
             raise ParameterError("a result must not hold nan")
         return float(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    import numpy as np  # plain data, as those of a file, do without
+
+    if isinstance(value, np.ndarray):
+        return json_able(value.tolist())
+    for kind, plain in ((np.bool_, bool), (np.integer, int), (np.floating, float)):
+        if isinstance(value, kind):
+            return json_able(plain(value))
     raise ParameterError(f"a result must hold JSON data only, got {type(value).__name__}")
 
 

@@ -15,30 +15,19 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from mechanisms import (
-    Ball,
-    Box,
-    Categories,
-    Domain,
-    Integers,
-    Interval,
-    OneHot,
-    RegressionMoments,
-    Transformation,
-)
-from mechanisms.transformations import (
+from mechanisms.domains.choices import Categories, Integers, OneHot
+from mechanisms.domains.domain import Ball, Box, Domain, Interval
+from mechanisms.domains.regression_moments import RegressionMoments
+from mechanisms.transformations.arithmetic import Affine, Choose, Clip, LinearMap
+from mechanisms.transformations.categories import (
     Above,
-    Affine,
     BitsToCategory,
     CategoryToOneHot,
-    Choose,
-    Clip,
     FirstAbove,
-    LinearMap,
     RandomRounding,
     Table,
 )
-from mechanisms.transformations.transformation import parts_of
+from mechanisms.transformations.transformation import Transformation, parts_of
 
 
 class ExactDomain(NamedTuple):

@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accountant.gates.derivation import Derivation, entry_derivation
-from mechanisms import Domain, Sensitivity, Transformation
+from mechanisms.domains.domain import Domain
 from mechanisms.domains.float_bounds import NOTHING, FloatBounds, grid_of, is_bounded
+from mechanisms.domains.sensitivity import Sensitivity
 from mechanisms.numerics.rounding import add_up, multiply_up
+from mechanisms.transformations.transformation import Transformation
 
 RecordId = int | str
 """The name of a record: a number or a text, such as a person's or a round's."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from mechanisms.arrays import FloatArray
 from mechanisms.parameters import DPWitnessError, ParameterError, quoted, whole_number
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mechanisms.arrays import FloatArray
 
 
 class ProblemError(DPWitnessError, ValueError):
@@ -93,6 +94,8 @@ def real_array(name: str, values: npt.ArrayLike) -> FloatArray:
     ProblemError
         If it is none.
     """
+    import numpy as np  # commands that read no array do without
+
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

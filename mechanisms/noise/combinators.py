@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.assumptions import Assumption, assumptions_of
+from mechanisms.assumption import Assumption
+from mechanisms.assumptions import assumptions_of
 from mechanisms.composition.composed_profile import composed_profile
 from mechanisms.delegation import delegated
 from mechanisms.domains.sensitivity import Sensitivity

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.assumptions import Assumption, AssumptionKind, assumptions_of
+from mechanisms.assumption import Assumption, AssumptionKind
+from mechanisms.assumptions import assumptions_of
 from mechanisms.composition.composed_profile import composed_profile
 from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.domains.sensitivity import Sensitivity

@@ -9,7 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.assumptions import Assumption, assumptions_of
+from mechanisms.assumption import Assumption
+from mechanisms.assumptions import assumptions_of
 from mechanisms.parameters import ParameterError, whole_number
 
 BLOCK = 64

@@ -24,14 +24,12 @@ from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import confident, exact
-from verify.regret_claims.outcome import Checkpoint
-from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
-from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.regret_claims.regret_report import Checkpoint, ProofCheck, RegretReport, TheoremValue
 from verify.sampling.evidence import Evidence
-from verify.verdict.answer import SubjectKind
 from verify.verdict.audit_document import audit_document
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document
 
@@ -137,7 +135,7 @@ def regret(name: str = _LONG) -> Document:
     return regret_document(
         RegretReport(
             name, "two arms, far apart", 1.0, 1e-3, "replace one", True, 10**6, 64, 0, 1e-4, theorem, checks, outcome,
-            f"dpwitness regret {name} --epsilon 1 --horizon 1000000", MADE,
+            f"dpwitness regret {name} --epsilon 1 --horizon 1000000", provenance=MADE,
         )
     )  # fmt: skip
 

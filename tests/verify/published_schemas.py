@@ -25,12 +25,16 @@ from verify.experiments.reproduce import FORMAT as REPRODUCTION
 from verify.experiments.simulation_result import FORMAT as SIMULATION
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
 from verify.findings.sentences import Sentence
-from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
-from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import FORMAT as REGRET
-from verify.regret_claims.regret_report import RegretReport, RegretVerdict
-from verify.verdict.answer import SubjectKind
+from verify.regret_claims.regret_report import (
+    Checkpoint,
+    CheckpointVerdict,
+    ProofCheck,
+    RegretReport,
+    RegretVerdict,
+)
 from verify.verdict.result import FORMAT as VERIFICATION
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Verdict
 
 _TEXT, _FLAG, _COUNT, _NUMBER = schema_of(str), schema_of(bool), schema_of(int), schema_of(float)

@@ -12,7 +12,8 @@ import pytest
 from mechanisms import Laplace
 from verify import SubjectError, Verification, verify
 from verify.findings.finding import UpperBound
-from verify.verdict.answer import Answer, SubjectKind
+from verify.verdict.answer import Answer
+from verify.verdict.subject_kind import SubjectKind
 from verify.verification import verification
 
 FOLDER = Path(__file__).parent / "subjects"

@@ -23,9 +23,7 @@ from verify.experiments.experiment import Seen
 from verify.experiments.reproduce import Reproduced
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.sentences import exact
-from verify.regret_claims.outcome import Checkpoint
-from verify.regret_claims.proof_run import ProofCheck
-from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.regret_claims.regret_report import Checkpoint, ProofCheck, RegretReport, TheoremValue
 
 MADE = Provenance("2026-11-23T18:00:00+00:00", {"python": "3.11.7"}, {"dpwitness": "69e4"})
 QUICK: dict[str, Any] = {"effort": "quick", "samples": 5_000}

@@ -15,8 +15,8 @@ from algorithms.claim import Claim
 from mechanisms.parameters import ParameterError
 from verify.findings.proof_checker import claim_as_data
 from verify.findings.sentences import Sentence
-from verify.verdict.answer import SubjectKind
 from verify.verdict.result_kinds import ShownResult
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import claim_words
 from verify.verification.options import Options, each_option
 from verify.verification.reproduction import rerun_command

@@ -16,7 +16,7 @@ from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings.proof_checker import CheckedProof, check_proof, check_proof_file
 from verify.findings.sentences import Sentence, exact, remark
 from verify.findings.subject_error import SubjectError
-from verify.verdict.answer import SubjectKind
+from verify.verdict.subject_kind import SubjectKind
 from verify.verification.resolve import is_registered, names_file
 from verify.verification.verification import run_verification
 from verify.verification.verify_mechanism import rebuilt

@@ -11,31 +11,22 @@ from typing import Any
 
 from rich.console import Console
 
-from accountant.audit import (
-    Audit,
-    AuditQuestion,
-    Calibration,
-    Releases,
-    audit,
-    calibrate,
-    calibrate_advantage,
-    calibrate_risk,
-    read_releases,
-)
-from accountant.audit.audit_question import DEFAULT_DELTA, DEFAULT_SECONDS
-from accountant.audit.releases import POWER
+from accountant.audit.audit_of_releases import audit
+from accountant.audit.audit_question import DEFAULT_DELTA, DEFAULT_SECONDS, AuditQuestion
+from accountant.audit.audit_result import Audit
+from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_advantage, calibrate_risk
+from accountant.audit.release_file import read_releases
+from accountant.audit.releases import POWER, Releases
 from accountant.provenance import file_digest, made_now
-from algorithms.problems import SettingError
+from algorithms.problems.problem_errors import SettingError
 from mechanisms.numerics.printed_numbers import as_given, at_least, at_most
 from mechanisms.parameters import takes
-from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.shown_results import (
     check_other_file,
     check_outputs,
     show,
     write_outputs,
 )
-from verify.commands.written_proof import write_proof
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
 from verify.document.terminal_text import plain_table, print_document
 
@@ -83,12 +74,18 @@ def audit_command(asked: _AuditOptions) -> int:
         from verify.verdict.audit_document import audit_document  # a document's words are all of verify's
 
         result = results[0]
-        proved = None if proof is None else write_proof(proof, read[0], result)
+        proved = None
+        if proof is not None:
+            from verify.commands.written_proof import write_proof  # it needs the accountant
+
+            proved = write_proof(proof, read[0], result)
         show(as_json, result.json, lambda console: print_document(audit_document(result), console))
         write_outputs(outputs, result.json, lambda: [audit_document(result)])
         if proved is not None:
             print(f"\n{proved}", file=sys.stderr if as_json else sys.stdout)
     else:
+        from verify.commands.audit_comparison import render_side_by_side
+
         names = [str(file) for file in files]
         show(
             as_json,

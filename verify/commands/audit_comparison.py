@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 
-from accountant.audit import Audit, Releases
+from accountant.audit.audit_result import Audit
+from accountant.audit.releases import Releases
 from mechanisms.composition.enclosure import lower_end
 from mechanisms.numerics.printed_numbers import at_least, at_most
 from verify.document.elements import Block, Paragraph, TextTable

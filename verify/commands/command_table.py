@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dpwitness import import_on_demand
 from verify.commands.option_table import (
     ASKED_DELTA,
     BUDGET_DELTA,
@@ -17,6 +18,7 @@ from verify.commands.option_table import (
     FILE,
     FINITE,
     LEARNER,
+    STORED_FILE,
     SUBJECT,
     TARGET_EPSILON,
     options_named,
@@ -83,6 +85,8 @@ class _TableCommand:
         The ranges of options that take other numbers here than by `OPTIONS`, by their names.
     former
         What takes the place of options that it had.
+    runs_subjects
+        True if it may run code of a user's, before which the whole library is imported.
     """
 
     function: str
@@ -91,6 +95,7 @@ class _TableCommand:
     options: str = ""
     ranges: Mapping[str, Any] = field(default_factory=dict)
     former: Mapping[str, str] = field(default_factory=dict)
+    runs_subjects: bool = True
 
     def command(self, name: str) -> click.Command:
         """Return click's command of this name."""
@@ -100,6 +105,8 @@ class _TableCommand:
             context.ensure_object(CommandRun).flags = {
                 str(each.name): each.opts[0] for each in parameters if isinstance(each, click.Option)
             }
+            if not self.runs_subjects:
+                import_on_demand()
             module, function = self.function.split(":")
             code = getattr(importlib.import_module(f"verify.commands.{module}"), function)(**values)
             context.exit(code or 0)
@@ -153,13 +160,14 @@ COMMANDS = {
         distributions of dp-accounting, or histories of Opacus. The answer is proved bounds on epsilon at --delta
         (by default 1e-6), or on delta at --epsilon; after a minute those proved by then. Several files are shown
         side by side. -o writes .json, .html,
-        .md, or as .png profile and trade-off curve.
+        .md, or as .png the trade-off curve.
 
         Exit codes: 0 done, or within the budget; 1 the budget is exceeded; 3 not known; 2 usage or input
         error.""",
-        arguments=(_Argument(name="files", kind=FILE, many=True),),
+        arguments=(_Argument(name="files", kind=STORED_FILE, many=True),),
         options="delta epsilon budget neighbors group-size proof output json",
         ranges={"delta": ASKED_DELTA, "epsilon": FINITE},
+        runs_subjects=False,
     ),
     "calibrate": _TableCommand(
         function="audit_command:calibrate_command",
@@ -168,9 +176,10 @@ COMMANDS = {
         All noise of FILE is multiplied by one factor. The target is --epsilon at --delta (by default 1e-6),
         or what attacks on a person may reach: --advantage, or --rates. After a minute it is the least factor
         proved to be enough by then.""",
-        arguments=(_Argument(name="file", kind=FILE),),
+        arguments=(_Argument(name="file", kind=STORED_FILE),),
         options="epsilon delta advantage rates neighbors group-size json",
         ranges={"delta": ASKED_DELTA, "epsilon": TARGET_EPSILON},
+        runs_subjects=False,
     ),
     "regret": _TableCommand(
         function="regret_command:regret_command",
@@ -236,8 +245,9 @@ COMMANDS = {
         With --format, FILES are about one deployment: its ledger, releases or their audit, and results on
         its learners. What they prove stands beside what --deployment declares; a declaration that they
         contradict is refused. registry writes .yaml, too; a field that nobody declared is a comment there.""",
-        arguments=(_Argument(name="files", kind=FILE, many=True),),
+        arguments=(_Argument(name="files", kind=STORED_FILE, many=True),),
         options="format deployment output",
+        runs_subjects=False,
     ),
     "ledger create": _TableCommand(
         function="ledger_command:create_command",

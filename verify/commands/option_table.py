@@ -51,6 +51,17 @@ class _NameType(ParameterType):
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
 
 
+class _StoredFileType(click.Path):
+    """A file that is read twice, for its content and its digest: no pipe, of which the second would wait for ever."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return its path."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if path.exists() and not path.is_file():
+            self.fail(f"{path} must be a stored file, no pipe and no device", param, ctx)
+        return path
+
+
 class _NumberType(click.FloatRange):
     """A number in a range."""
 
@@ -218,6 +229,7 @@ def _unique(
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+STORED_FILE = _StoredFileType(path_type=Path, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path)
 EXISTING_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 FOLDER = click.Path(path_type=Path, file_okay=False)

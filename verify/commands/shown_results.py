@@ -14,19 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
 from accountant.files.sqlite_file import is_sqlite
 from accountant.files.whole_file import whole_file
-from algorithms.blocks import BlockStore
-from algorithms.problems import SettingError
-from verify.commands.console import result_console
+from algorithms.problems.problem_errors import SettingError
 from verify.conduct.progress import Progress, no_progress
 from verify.findings.printable import print_on_stderr, printable
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from algorithms.blocks import BlockStore
     from verify.document.elements import Document
 
 Writer = Callable[[Path], None]
@@ -52,6 +50,10 @@ def shown_progress(name: str) -> Iterator[Progress]:
 
     Output of the block goes there, too: standard output is the result's alone.
     """
+    from rich.console import Console  # files are written without the terminal's colours and bars
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
     console = Console(stderr=True)
     if not console.is_terminal:
         with redirect_stdout(sys.stderr):
@@ -86,6 +88,8 @@ def show(as_json: bool, data: Callable[[], Mapping[str, Any]], report: Callable[
     if as_json:
         click.echo(json.dumps(data(), allow_nan=False))
     else:
+        from verify.commands.console import result_console
+
         report(result_console())
 
 

@@ -8,11 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from accountant.audit import Audit, Releases
+from accountant.audit.audit_result import Audit
+from accountant.audit.releases import Releases
 from accountant.files.whole_file import whole_file
 from accountant.proofs.audit_proof import audit_proof
 from accountant.proofs.proof_document import NoProof
-from algorithms.problems import SettingError
+from algorithms.problems.problem_errors import SettingError
 from mechanisms.composition.enclosure import lower_end
 from mechanisms.numerics.printed_numbers import as_given, at_most
 from mechanisms.numerics.rounding import up

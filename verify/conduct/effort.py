@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from algorithms.blocks import Executor, Serial
-from algorithms.learner import check_horizon
+from algorithms.blocks.executor import Executor, Serial
 
 FALSE_ALARM = 1e-4
 """The largest probability with which a true claim is refuted, all looks of one verification together, by default."""
@@ -96,6 +95,8 @@ class Effort:
         """
         if horizon is None:
             return self
+        from algorithms.learner import check_horizon  # a report shows levels, and runs no learner
+
         rounds = check_horizon(horizon)
         return replace(
             self,

@@ -103,7 +103,9 @@ class ProvedFacts:
         of = "" if self.is_whole or self.audit is None else " of the worst-case record"
         return FirstScreen(
             claimed=remark("{claimed}", claimed=claimed),
-            found=exact("{found}, from {count:,} release(s){of}.", found=found, count=self.releases, of=of),
+            found=exact(
+                "{found}, from {count}{of}.", found=found, count=counted_noun(self.releases, "release"), of=of
+            ),
             sure=remark("{known}", known=known),
             rests_on=remark("The files and the declaration are about this deployment, and true."),
             again=Code(command),

@@ -58,10 +58,14 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """The area between two lines over the same x: points (x, lower, upper)."""
+    """The area between two lines over the same x: points (x, lower, upper).
+
+    It has the colour of the lines of its style. Without a name it is the band of one of them.
+    """
 
     name: str
     points: Sequence[tuple[float, float, float]]
+    style: Style = "proved"
 
 
 @dataclass(frozen=True, slots=True)

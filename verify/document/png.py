@@ -20,7 +20,7 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-_TITLE, _CAPTION = 100, 320  # characters
+_TITLE, _TITLE_LINE, _CAPTION = 100, 56, 320  # characters; of a line above one picture
 _LINES: Mapping[Style, Mapping[str, str]] = {
     "proved": {"color": "C0"},
     "shown": {"color": "C3", "linestyle": "--"},
@@ -75,7 +75,8 @@ def draw_png(document: Document, path: Path) -> None:
                 printable(str(picture.words), _CAPTION).replace(" %", "\N{NO-BREAK SPACE}%"), 72
             )
             axes.set_title(words, parse_math=False, fontsize="small", loc="left")
-        figure.suptitle(printable(document.title, _TITLE), parse_math=False, x=0.01, ha="left")
+        title = textwrap.fill(printable(document.title, _TITLE), _TITLE_LINE * max(columns, 1))
+        figure.suptitle(title, parse_math=False, x=0.01, ha="left")
 
 
 def _pictures(blocks: Iterable[Block]) -> Iterable[Picture]:
@@ -89,7 +90,8 @@ def _pictures(blocks: Iterable[Block]) -> Iterable[Picture]:
 def _chart(axes: Any, drawn: Chart) -> None:
     for area in drawn.areas:
         x, low, high = zip(*area.points, strict=True)
-        axes.fill_between(x, low, high, color="C0", alpha=0.25, linewidth=0.8, label=_escape_label(area.name))
+        colour, name = _LINES[area.style]["color"], _escape_label(area.name) or None
+        axes.fill_between(x, low, high, color=colour, alpha=0.25, linewidth=0.8, label=name)
     for curve in drawn.curves:
         points = [point for point in curve.points if all(map(math.isfinite, point))]
         axes.plot(

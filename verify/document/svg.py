@@ -61,11 +61,11 @@ def _chart(drawn: Chart) -> tuple[str, float]:
     for area in areas:
         finite = [each for each in area.points if all(map(math.isfinite, each))]
         edge = [(each[0], each[1]) for each in finite] + [(each[0], each[2]) for each in reversed(finite)]
-        parts.append(f'<polygon class="area" points="{" ".join(map(coordinates, edge))}"/>')
+        parts.append(f'<polygon class="area of-{area.style}" points="{" ".join(map(coordinates, edge))}"/>')
     for curve in curves:
         line = " ".join(coordinates(point) for point in curve.points if all(map(math.isfinite, point)))
         parts.append(f'<polyline class="line {curve.style}" points="{line}"/>')
-    legend: list[tuple[str, str]] = [(area.name, "area") for area in areas]
+    legend: list[tuple[str, str]] = [(area.name, "area") for area in areas if area.name]
     legend += [(curve.name, f"line {curve.style}") for curve in curves]
     for row, (name, style) in enumerate(legend):
         parts.append(_legend(name, style, _HEIGHT + _LEGEND * row))

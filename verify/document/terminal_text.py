@@ -41,6 +41,7 @@ _BAR = "[█▁▂▃▄▅▆▇◆#*]+"  # of a picture: the filled parts
 _FACT = 24  # columns of a name, at most
 _SPELLED = str.maketrans(
     {"ε": "epsilon", "δ": "delta", "μ": "mu", "Σ": "sum", "′": "'", "∞": "inf", "±": "+-"}
+    | {"Δ": "Delta", "θ": "theta", "√": "sqrt"}
     | {"≤": "<=", "≥": ">=", "≈": "~", "≠": "!=", "…": "...", "−": "-", "·": "*"}
     | dict(zip("─├┤┼┄█▼◆▁▂▃▄▅▆▇", "-||+.#v*_.,:;=%", strict=True))
 )

@@ -46,11 +46,13 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
         rests_on=exact("Simulated outcomes; no user data."),
         again=Code(" && ".join(dict.fromkeys(each.repeat for each in simulations))),
     )
-    plain = observed("In {draws:,} simulated runs {name} lost least.", first.asked.runs, name=names[best])
-    if len(simulations) == 1:
-        plain = observed(
-            "In {draws:,} simulated runs: the loss of the learner while it learns.", first.asked.runs
-        )
+    plain = observed(
+        "In {draws:,} simulated runs {who}, compared with the best choice: {mean} on average in {rounds:,} rounds.",
+        first.asked.runs,
+        who="the learner lost reward" if len(simulations) == 1 else f"{names[best]} lost least reward",
+        mean=nearest(one.regret_mean[-1]),
+        rounds=one.rounds[-1],
+    )
     sections = [
         Section("Setting", (Facts(_settings(simulations)),)),
         Section("Regret", (*_picture(simulations, names), _table(simulations, names))),
@@ -126,9 +128,13 @@ def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> t
     rounds = simulations[0].rounds
     if len(simulations) > len(_STYLES) or not values or len(rounds) < 2:
         return ()
-    spread = ", ± one standard error" if len(simulations) == 1 else ""
+    banded = not any(math.isnan(error) for each in simulations for error in each.regret_sem)
     words = observed(
-        "Mean cumulative regret of {draws:,} runs{spread}.", simulations[0].asked.runs, spread=spread
+        "Mean cumulative regret on {problem}{spread} ({setting}).",
+        simulations[0].asked.runs,
+        problem=simulations[0].problem,
+        spread=", ± one standard error" if banded else "",
+        setting=setting_line(simulations),
     )
     least, most = min(values), max(values)
     axes = (
@@ -143,12 +149,18 @@ def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> t
         )
         for name, each, style in zip(names, simulations, _STYLES, strict=False)
     ]
-    areas = []
-    if len(simulations) == 1 and not any(map(math.isnan, simulations[0].regret_sem)):
-        band = zip(rounds, simulations[0].regret_mean, simulations[0].regret_sem, strict=True)
-        areas = [
-            Area("one standard error", [(float(t), max(m - e, least), max(m + e, least)) for t, m, e in band])
-        ]
+    areas = [
+        Area(
+            "one standard error" if len(simulations) == 1 else "",
+            [
+                (float(t), max(m - e, least), max(m + e, least))
+                for t, m, e in zip(each.rounds, each.regret_mean, each.regret_sem, strict=True)
+            ],
+            style,
+        )
+        for each, style in zip(simulations, _STYLES, strict=False)
+        if banded
+    ]
     return (Picture(Chart(*axes, curves, areas), words),)
 
 

@@ -7,7 +7,7 @@ import re
 import traceback
 from pathlib import Path
 
-from accountant import Place
+from accountant.place import Place
 from dpwitness import is_installed, is_of_package
 from mechanisms.parameters import DPWitnessError
 

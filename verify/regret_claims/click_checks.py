@@ -25,7 +25,6 @@ from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
     HAIR,
     TOLERANCE,
-    ProofCheck,
     StructuredRun,
     good_event_failure,
     rounded,
@@ -33,6 +32,7 @@ from verify.regret_claims.proof_run import (
     stale,
     theorem_of,
 )
+from verify.regret_claims.regret_report import ProofCheck
 
 _WITHOUT_BOUND = 5e11  # an index from there on says that there is no upper bound yet
 _PASSES = 3  # of randomized response's index, from u = 1

@@ -32,12 +32,12 @@ from verify.regret_claims.proof_run import (
     HAIR,
     TOLERANCE,
     BatchedRun,
-    ProofCheck,
     good_event_failure,
     rounded,
     scatter_masked,
     theorem_of,
 )
+from verify.regret_claims.regret_report import ProofCheck
 
 _CLOSE = 1e-5  # relative: so little below equality an arm may be removed
 _UNSURE = 1e-3  # and so little above it left, where a learner's search ends early

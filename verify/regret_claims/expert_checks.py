@@ -27,7 +27,8 @@ from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError
 from verify.regret_claims.noise_tests import AdditiveNoise, p_value
-from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, StructuredRun, theorem_of
+from verify.regret_claims.proof_run import TOLERANCE, StructuredRun, theorem_of
+from verify.regret_claims.regret_report import ProofCheck
 
 _LIGHTEST, _SMALLEST = 600.0, 1e-300  # weights below exp of minus this are rounded
 _TILTS = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0])

@@ -39,13 +39,13 @@ from verify.regret_claims.proof_run import (
     HAIR,
     TOLERANCE,
     BatchedRun,
-    ProofCheck,
     good_event_failure,
     rounded,
     scatter_masked,
     stale,
     theorem_of,
 )
+from verify.regret_claims.regret_report import ProofCheck
 
 
 class MeanRun(BatchedRun):

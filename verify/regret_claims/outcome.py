@@ -7,52 +7,13 @@ violation is shown by the lower limit, which needs no range; that regret is belo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
 import numpy as np
 
 from algorithms.linear.contextual_play import ContextualTrace
 from algorithms.simulate import Trace
 from mechanisms.arrays import FloatArray
+from verify.regret_claims.regret_report import Checkpoint
 from verify.sampling.betting_means import mean_at_least, mean_at_most
-
-CheckpointVerdict = Literal["consistent", "violated", "undecided", "vacuous"]
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """Regret after a number of rounds.
-
-    Attributes
-    ----------
-    round
-        The number of rounds.
-    mean, lower, upper
-        Mean regret of the runs, and limits on its expectation.
-    bound
-        The theorem's, infinite if there is none.
-    trivial
-        The largest possible regret.
-    """
-
-    DERIVED: ClassVar = ("verdict",)
-
-    round: int
-    mean: float
-    lower: float
-    upper: float
-    bound: float
-    trivial: float
-
-    @property
-    def verdict(self) -> CheckpointVerdict:
-        """The verdict on the bound by the limits."""
-        if self.bound >= self.trivial:  # first: regret that is 0 may be some 1e-16 in floating point
-            return "vacuous"
-        if self.lower > self.bound:
-            return "violated"
-        return "consistent" if self.upper <= self.bound else "undecided"
 
 
 def _error_shares(checkpoints: int) -> list[float]:

@@ -28,7 +28,8 @@ from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError
 from verify.findings.sentences import exact
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded, theorem_of
+from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofRun, rounded, theorem_of
+from verify.regret_claims.regret_report import ProofCheck
 
 _GRID = 1e-6  # values are rounded to a grid where they enter
 

@@ -37,7 +37,8 @@ from verify.regret_claims.expert_checks import ExpertRun
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.phase_checks import PhaseRun
 from verify.regret_claims.plain_problem import plain_instance, plain_problem
-from verify.regret_claims.proof_run import ProofCheck, ProofRun, check_laws, play_checked
+from verify.regret_claims.proof_run import ProofRun, check_laws, play_checked
+from verify.regret_claims.regret_report import ProofCheck
 from verify.regret_claims.simulated_regret import builder_for
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.width_checks import WidthRun

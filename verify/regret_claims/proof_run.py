@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import sympy as sp
@@ -29,7 +29,8 @@ from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.numerics.printed_numbers import counted_noun
 from mechanisms.parameters import ParameterError
-from verify.findings.sentences import Basis, Sentence, exact, remark
+from verify.findings.sentences import Basis, Sentence, exact
+from verify.regret_claims.regret_report import NOT_TESTED, ProofCheck
 
 State = TypeVar("State")
 TheoremType = TypeVar("TheoremType")
@@ -49,54 +50,6 @@ WHOLE, ONE_BY_ONE = 1_000, 20_000
 
 _STALE, _FEW = 1.5, 8.0
 _TESTS = 3  # noise, estimates, good event
-_NOT_TESTED = remark("not tested by itself")
-
-
-@dataclass(frozen=True)
-class ProofCheck:
-    """The check of one assumption of a proof.
-
-    Attributes
-    ----------
-    name
-        The name of the assumption.
-    p
-        The p-value of the observation; 0 for a counterexample, 1 if there was none.
-    level
-        The p-value at or below which it is a violation; 0 for deterministic statements.
-    sentence
-        The observation, with lane and round where it contradicts.
-    differs
-        True if it shows another learner than the theorem's: then the bound is not judged.
-    """
-
-    DERIVED: ClassVar = ("violated",)
-
-    name: str
-    p: float
-    level: float
-    sentence: Sentence
-    differs: bool = False
-
-    @property
-    def description(self) -> str:
-        """The sentence's text."""
-        return self.sentence.text
-
-    @property
-    def named_sentence(self) -> Sentence:
-        """The sentence with the name of the check, as a reason for a verdict."""
-        return replace(self.sentence, text=f"{self.name}: {self.description}.")
-
-    @property
-    def violated(self) -> bool:
-        """True if the observations contradict the proof."""
-        return self.p <= self.level and not self.differs
-
-    @property
-    def was_tested(self) -> bool:
-        """True if it was tested by itself."""
-        return self.sentence != _NOT_TESTED
 
 
 def theorem_of(bound: RegretBound, kind: type[TheoremType], subject: str) -> TheoremType:
@@ -323,7 +276,7 @@ class ProofRun(abc.ABC):
     def _law(self, level: float, sides: float | None) -> ProofCheck:
         """Return the test of the estimates' law over all arms, counts, levels and sides."""
         if sides is None:
-            return ProofCheck("estimates", 1.0, level, _NOT_TESTED)
+            return ProofCheck("estimates", 1.0, level, NOT_TESTED)
         lanes, worst, words = len(self.failed), 1.0, "all estimates were within their radii"
         for (arm, count, depth, side), seen in self._hits.items():
             chance = sides * float(np.exp(-_LEVELS[depth]))

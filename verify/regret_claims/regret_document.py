@@ -20,6 +20,7 @@ from verify.document.elements import (
     TextTable,
     Tone,
 )
+from verify.document.typeset_formulas import typeset
 from verify.findings.sentences import Sentence, confident, exact, remark
 from verify.verdict.common_sections import (
     assumptions_section,
@@ -30,8 +31,7 @@ from verify.verdict.common_sections import (
 )
 
 if TYPE_CHECKING:
-    from verify.regret_claims.proof_run import ProofCheck
-    from verify.regret_claims.regret_report import RegretReport
+    from verify.regret_claims.regret_report import ProofCheck, RegretReport
 
 
 def regret_document(report: RegretReport, twin: RegretReport | None = None, **files: str) -> Document:
@@ -143,7 +143,7 @@ def _person(report: RegretReport) -> Sentence:
         return remark("The learner makes no claim about privacy: its output may show any record.")
     return person_sentence(
         f"If its privacy claim holds (ε = {as_given(report.epsilon)}; not tested here), someone",
-        "which of two neighbouring data sets it learned from",
+        "which of two data sets that differ in one record it learned from",
         "the output",
         correct_guesses(report.epsilon, report.delta),
     )
@@ -169,18 +169,20 @@ def _theorem(report: RegretReport) -> Section:
     theorem = report.theorem
     first = theorem.speaks_from
     speaks = "" if first is None else f"T ≈ {first:,} (bound below a third of the largest possible regret)"
-    largest = f"{theorem.dominant[0]} = {nearest(theorem.dominant[1], 5)}" if theorem.dominant[0] else ""
+    largest = (
+        f"{typeset(theorem.dominant[0])} = {nearest(theorem.dominant[1], 5)}" if theorem.dominant[0] else ""
+    )
     pairs = (
-        ("Bound", theorem.statement),
+        ("Bound", typeset(theorem.statement)),
         ("Source", theorem.source),
-        ("Holds for", theorem.regime),
+        ("Holds for", typeset(theorem.regime)),
         ("Value", nearest(theorem.bound)),
         ("Largest possible regret", nearest(theorem.trivial)),
         ("Dominant term", largest),
         ("Gaps", f"found by {theorem.gaps}" if theorem.gaps else ""),
         ("Non-vacuous from", speaks),
-        ("As printed", theorem.printed),
-        ("Correction", theorem.correction),
+        ("As printed", typeset(theorem.printed)),
+        ("Correction", typeset(theorem.correction)),
         ("Not proved", theorem.unproved),
     )
     said = remark("(pseudo-)regret R(T) = Σ_t (μ* − μ(a_t)); claimed bound on its expectation:")

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from accountant.files.json_form import json_able, reader_of
 from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance, made_now
-from mechanisms import Neighbouring
+from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.numerics.printed_numbers import at_least, at_most, nearest
 from verify.findings.sentences import Sentence, confident, exact, remark
-from verify.regret_claims.outcome import Checkpoint
-from verify.regret_claims.proof_run import ProofCheck
 from verify.verdict.result_kinds import ShownResult
 
 FORMAT = "dpwitness regret, version 1"
 _DIGITS = 5  # of numbers in reasons
 
+NOT_TESTED = remark("not tested by itself")
+"""The sentence of a check that another one includes."""
+
+CheckpointVerdict = Literal["consistent", "violated", "undecided", "vacuous"]
 RegretVerdict = Literal["consistent", "violated", "undecided", "vacuous", "out of regime", "another learner"]
 
 EXIT_CODES: Mapping[RegretVerdict, int] = {
@@ -30,6 +32,88 @@ EXIT_CODES: Mapping[RegretVerdict, int] = {
     "another learner": 3,
 }
 """Exit codes as those of `verify`: 0 if consistent with the theorem, 1 if violated, 3 if nothing is decided."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Regret after a number of rounds.
+
+    Attributes
+    ----------
+    round
+        The number of rounds.
+    mean, lower, upper
+        Mean regret of the runs, and limits on its expectation.
+    bound
+        The theorem's, infinite if there is none.
+    trivial
+        The largest possible regret.
+    """
+
+    DERIVED: ClassVar = ("verdict",)
+
+    round: int
+    mean: float
+    lower: float
+    upper: float
+    bound: float
+    trivial: float
+
+    @property
+    def verdict(self) -> CheckpointVerdict:
+        """The verdict on the bound by the limits."""
+        if self.bound >= self.trivial:  # first: regret that is 0 may be some 1e-16 in floating point
+            return "vacuous"
+        if self.lower > self.bound:
+            return "violated"
+        return "consistent" if self.upper <= self.bound else "undecided"
+
+
+@dataclass(frozen=True)
+class ProofCheck:
+    """The check of one assumption of a proof.
+
+    Attributes
+    ----------
+    name
+        The name of the assumption.
+    p
+        The p-value of the observation; 0 for a counterexample, 1 if there was none.
+    level
+        The p-value at or below which it is a violation; 0 for deterministic statements.
+    sentence
+        The observation, with lane and round where it contradicts.
+    differs
+        True if it shows another learner than the theorem's: then the bound is not judged.
+    """
+
+    DERIVED: ClassVar = ("violated",)
+
+    name: str
+    p: float
+    level: float
+    sentence: Sentence
+    differs: bool = False
+
+    @property
+    def description(self) -> str:
+        """The sentence's text."""
+        return self.sentence.text
+
+    @property
+    def named_sentence(self) -> Sentence:
+        """The sentence with the name of the check, as a reason for a verdict."""
+        return replace(self.sentence, text=f"{self.name}: {self.description}.")
+
+    @property
+    def violated(self) -> bool:
+        """True if the observations contradict the proof."""
+        return self.p <= self.level and not self.differs
+
+    @property
+    def was_tested(self) -> bool:
+        """True if it was tested by itself."""
+        return self.sentence != NOT_TESTED
 
 
 @dataclass(frozen=True)

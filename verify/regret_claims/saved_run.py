@@ -23,12 +23,8 @@ from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from verify.findings.sentences import exact
 from verify.regret_claims.mean_checks import MeanRun
-from verify.regret_claims.proof_run import (
-    HAIR,
-    Contradiction,
-    ProofCheck,
-)
-from verify.regret_claims.regret_report import RegretVerdict
+from verify.regret_claims.proof_run import HAIR, Contradiction
+from verify.regret_claims.regret_report import ProofCheck, RegretVerdict
 from verify.verification.own_problem import own_structure
 
 _RENEWED = 20.0  # rounds until all indices of bits are computed again

@@ -39,8 +39,8 @@ from verify.learners.learner_subject import (
 )
 from verify.regret_claims.outcome import allowed_at_most, outcome
 from verify.regret_claims.proof import check_proof
-from verify.regret_claims.proof_run import TOLERANCE, ProofCheck
-from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.regret_claims.proof_run import TOLERANCE
+from verify.regret_claims.regret_report import ProofCheck, RegretReport, TheoremValue
 from verify.regret_claims.simulated_regret import RegretOptions, simulated_regret
 from verify.regret_claims.speaking_instances import (
     StatedBound,

@@ -33,7 +33,8 @@ from mechanisms import RegressionMoments
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, ProofRun, good_event_failure, theorem_of
+from verify.regret_claims.proof_run import TOLERANCE, ProofRun, good_event_failure, theorem_of
+from verify.regret_claims.regret_report import ProofCheck
 
 _GRID = 1e-6  # moments are rounded to a grid of 2^-25 where they enter
 _SOLVED = 1e-6  # relative: the rounding of an inverse

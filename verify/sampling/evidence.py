@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from algorithms.claim import Claim
-from mechanisms import Assumption
+from mechanisms.assumption import Assumption
 from mechanisms.numerics.printed_numbers import at_least, at_most
 from verify.conduct.other_processes import Again
-from verify.findings.finding import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
-from verify.findings.sentences import Sentence
+from verify.findings.finding import Finding, FindingKind, LowerBound, Statement, Witness
+from verify.findings.grounds import Grounds
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
 from verify.sampling.independence import DEPENDENCE_ERROR
@@ -40,22 +39,14 @@ class UpperProfile:
 
 
 @dataclass
-class Evidence:
+class Evidence(Grounds):
     """Everything that the layers found.
 
     `profile` is an upper bound on the curve δ(ε) besides `upper`, `tested` the last test's result, and `again` repeats
     the draws on which `lower` rests, if a user's code takes part in them.
     """
 
-    upper: UpperBound | None = None
     profile: UpperProfile | None = None
-    lower: LowerBound | None = None
-    witness: Witness | None = None
-    findings: list[Finding] = field(default_factory=list)
-    assumptions: list[Assumption] = field(default_factory=list)
-    declassified: list[str] = field(default_factory=list)
-    contradictions: list[Sentence] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
     tested: CountedEvent | None = None
     again: Again | None = None
 

@@ -10,32 +10,19 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum, unique
 from typing import Any
 
 from accountant.files.json_form import json_able, read_fields
 from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from mechanisms.parameters import DPWitnessError
+from verify.findings.grounds import Grounds
 from verify.sampling.evidence import Evidence
+from verify.verdict.subject_kind import BLACK_BOXES, SubjectKind
 
 
 class AnswerError(DPWitnessError, ValueError):
     """Data are no answer, or the answer to another inquiry."""
-
-
-@unique
-class SubjectKind(StrEnum):
-    """The kind of a subject, on which the possible proofs depend."""
-
-    LEARNER = "learner"
-    MECHANISM = "mechanism"
-    BANDIT = "bandit"
-    FUNCTION = "function"
-
-
-BLACK_BOXES = frozenset({SubjectKind.BANDIT, SubjectKind.FUNCTION})
-"""The kinds of subjects for which there is no proof."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +86,7 @@ class Answer:
         try:
             read = JsonObject(data, "the answer")
             answer = cls(
-                **read_fields(read, cls, _OWN), evidence=Evidence(**read_fields(read, Evidence, _SENT))
+                **read_fields(read, cls, _OWN), evidence=Evidence(**read_fields(read, Grounds, _SENT))
             )
             read.end()
         except JsonError as error:
@@ -130,5 +117,5 @@ class Answer:
 
 
 _OWN = tuple(one.name for one in dataclasses.fields(Answer) if one.name != "evidence")
-_SENT = ("upper", "lower", "witness", "findings", "declassified", "contradictions", "assumptions", "details")
+_SENT = tuple(one.name for one in dataclasses.fields(Grounds))
 """The parts of the evidence that are sent."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from accountant.audit import Audit, FileMetadata
-from accountant.audit.releases import EnforcedBudget
-from mechanisms import Neighbouring
+from accountant.audit.audit_result import Audit
+from accountant.audit.releases import EnforcedBudget, FileMetadata
 from mechanisms.composition.enclosure import Bound, Enclosure, lower_end
 from mechanisms.composition.risk import Risk
+from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.numerics.printed_numbers import as_given, at_least, at_most, nearest
 from verify.document.elements import (
     Block,
@@ -299,7 +299,13 @@ def _risk(risk: Risk, audited: Audit) -> Section:
         claim = [(remaining.budget, audited.question.fixed_value)]
     elif chosen is not None and math.isfinite(chosen.budget.epsilon):
         claim = [(float(chosen.budget.epsilon), float(chosen.budget.delta))]
-    drawn = exact("Trade-off curve: the best attack's share of misses at each share of false alarms.")
+    drawn = exact(
+        "Trade-off curve, {loss} at {other} = {given}: share of misses of the best attack at each share of false "
+        "alarms.",
+        loss=_ends(audited),
+        other=_symbols(audited)[1],
+        given=as_given(audited.question.fixed_value),
+    )
     table = TextTable(("Attack", "At least", "At most"), rows)
     return Section(
         "Attacks", (Paragraph(said), Picture(trade_off_chart(proved=risk.profile, claim=claim), drawn), table)

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import numpy as np
-
-from accountant.audit import trade_off
-from accountant.compositions import composition_named
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from algorithms.unit import OnePerson
-from mechanisms import Neighbouring
-from mechanisms.losses.privacy_loss import ROUNDING
+from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.numerics.printed_numbers import as_given, at_most, percent_at_most
 from verify.document.drawings import Axis, Chart, Curve, Style
 from verify.document.elements import Block, Bullets, Facts, Paragraph, Section
 from verify.findings.references import references
 from verify.findings.sentences import Sentence, exact, remark
-from verify.verdict.answer import BLACK_BOXES, SubjectKind
+from verify.verdict.subject_kind import BLACK_BOXES, SubjectKind
 from verify.verdict.verdict import claim_words
 
+_ROUNDING = sys.float_info.epsilon / 2  # the relative error of one operation
 _DIGESTS = {
     "dpwitness": "SHA-256: dpwitness",
     "file": "SHA-256: input file",
@@ -144,7 +141,7 @@ def correct_guesses(epsilon: float, delta: float) -> float:
     """
     odds = math.exp(-epsilon)
     share = (1.0 + delta * odds) / (1.0 + odds)
-    return share if epsilon == delta == 0.0 else min(1.0, share * (1.0 + 8.0 * ROUNDING))
+    return share if epsilon == delta == 0.0 else min(1.0, share * (1.0 + 8.0 * _ROUNDING))
 
 
 def _largest_true_positive_rate(epsilon: float, delta: float, false_positive_rate: float) -> float:
@@ -157,8 +154,8 @@ def _largest_true_positive_rate(epsilon: float, delta: float, false_positive_rat
     above = 1.0 - odds * (1.0 - delta - false_positive_rate)
     return min(
         1.0,
-        (delta + false_positive_rate / odds if odds else 1.0) * (1.0 + 8.0 * ROUNDING),
-        above + 8.0 * ROUNDING,
+        (delta + false_positive_rate / odds if odds else 1.0) * (1.0 + 8.0 * _ROUNDING),
+        above + 8.0 * _ROUNDING,
     )
 
 
@@ -181,6 +178,10 @@ def trade_off_chart(*, proved: Profile = (), claim: Profile = (), others: Sequen
     others
         More curves.
     """
+    import numpy as np  # a document without this picture does without
+
+    from accountant.audit.trade_off_curve import trade_off
+
     alpha = np.unique(np.concatenate([np.geomspace(1e-4, 0.1, 25), np.linspace(0.0, 1.0, 51)]))
     curves = [Curve("perfect privacy", [(0.0, 1.0), (1.0, 0.0)], "aside")]
     allowed: list[tuple[Profile, str, Style]] = [
@@ -244,4 +245,8 @@ def references_section(names: tuple[str, ...]) -> Section | None:
 
 def theorem_named(composition: str) -> str:
     """Return the name of the composition theorem that a claim names in a word; "" for none."""
-    return composition_named(composition).name if composition else ""
+    if not composition:
+        return ""
+    from accountant.compositions import composition_named  # most claims name none
+
+    return composition_named(composition).name

@@ -12,16 +12,15 @@ from accountant.files.json_form import check_derived, json_able, json_fields, re
 from accountant.files.json_object import JsonError, JsonObject, checked_text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
-from mechanisms import Assumption
+from mechanisms.assumption import Assumption
 from mechanisms.numerics.printed_numbers import at_least, at_most
 from mechanisms.parameters import ParameterError
-from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
+from verify.findings.grounds import Grounds
 from verify.findings.printable import printable
 from verify.findings.sentences import read_sentence
-from verify.sampling.evidence import Evidence
-from verify.verdict.answer import SubjectKind
 from verify.verdict.result_kinds import ShownResult, document_of
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, claim_words, decide
 
 FORMAT = "dpwitness verification, version 1"
@@ -100,6 +99,8 @@ class Verification(ShownResult):
         """The report that the command line prints, in 80 columns and without colour."""
         from rich.console import Console
 
+        from verify.document.terminal_text import print_document
+
         text = io.StringIO()
         print_document(document_of(self), Console(file=text, width=80, color_system=None))
         return text.getvalue().rstrip("\n")
@@ -170,7 +171,7 @@ def _check_verdict(result: Verification) -> None:
     Declassified data and contradictions by audits are among the reasons alone: a result may be unproven though the rest
     would certify it.
     """
-    found = Evidence(
+    found = Grounds(
         result.upper,
         lower=result.lower,
         witness=result.witness,

@@ -24,8 +24,8 @@ from algorithms.claim import Claim
 from mechanisms.numerics.printed_numbers import as_given, at_most, nearest
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings.finding import UpperBound
+from verify.findings.grounds import Grounds
 from verify.findings.sentences import Sentence, exact, remark
-from verify.sampling.evidence import Evidence
 
 Verdict = Literal["certified", "refuted", "unproven"]
 
@@ -42,7 +42,7 @@ class Decision:
     reasons: tuple[Sentence, ...]
 
 
-def decide(claim: Claim, evidence: Evidence) -> Decision:
+def decide(claim: Claim, evidence: Grounds) -> Decision:
     """Apply the verdict rules.
 
     Parameters

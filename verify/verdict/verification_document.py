@@ -37,7 +37,6 @@ from verify.findings.sentences import (
     remark,
     sentence_of,
 )
-from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.common_sections import (
     ADVERSARY,
     Profile,
@@ -55,6 +54,7 @@ from verify.verdict.common_sections import (
     versions_words,
 )
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import BLACK_BOXES, SubjectKind
 from verify.verdict.verdict import Verdict, claim_words
 
 _TONES: dict[Verdict, Tone] = {"certified": "good", "refuted": "bad", "unproven": "open"}

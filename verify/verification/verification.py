@@ -46,8 +46,9 @@ from verify.sampling.event_again import tester_of_witness
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import SingleLook, Tester
 from verify.transcripts.adversary import Adversary, AdversaryError
-from verify.verdict.answer import Answer, AnswerError, SubjectKind
+from verify.verdict.answer import Answer, AnswerError
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Decision, decide
 from verify.verification.named_adversary import named_adversary
 from verify.verification.options import Options, SubjectOptions

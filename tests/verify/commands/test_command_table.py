@@ -18,7 +18,7 @@ from algorithms.problems import contextual_problems, linear_problems, problems
 from verify.commands.command_group import cli
 from verify.commands.command_table import COMMANDS
 from verify.commands.listed_names import NAMES
-from verify.commands.option_table import OPTIONS, RATE, Option
+from verify.commands.option_table import LEARNER, OPTIONS, PROBLEM, RATE, SUBJECT, Option
 from verify.deployments.known_deployments import known_deployments
 from verify.experiments.named_experiments import experiments
 from verify.verification.options import Options, each_option
@@ -222,6 +222,34 @@ def test_a_list_of_everything_imports_nothing_that_it_names() -> None:
     shown = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
     assert shown.startswith("learner ")
     assert shown.endswith("\n[]\n")
+
+
+def test_a_command_before_which_the_library_is_not_imported_takes_no_code_of_a_users() -> None:
+    light = [command for command in COMMANDS.values() if not command.runs_subjects]
+    assert len(light) == 3
+    for command in light:
+        taken = {"subject", "learner", "problem", "adversary", "command", "data", "log"}
+        assert taken.isdisjoint(command.options.split())
+        assert {SUBJECT, LEARNER, PROBLEM}.isdisjoint(each.kind for each in command.arguments)
+
+
+def test_a_package_that_is_imported_on_demand_is_whole_when_a_name_is_read() -> None:
+    source = """if True:
+        import sys
+        import dpwitness
+        dpwitness.import_on_demand()
+        import algorithms.problems.problem_errors
+        import mechanisms.parameters
+        print("mechanisms.noise" in sys.modules, "algorithms.problems.top_k" in sys.modules)
+        from algorithms.problems import ProblemError, TopK
+        from mechanisms import Laplace, assumptions_of
+        print(assumptions_of(Laplace(scale=1.0)), mechanisms.Laplace is Laplace)
+        print(ProblemError is algorithms.problems.problem_errors.ProblemError)
+        before = sys.modules["mechanisms"]
+        dpwitness.import_on_demand()
+        print(sys.modules["mechanisms"] is before)"""
+    shown = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines() == ["False False", "() True", "True", "True"]
 
 
 def test_several_numbers_are_refused_by_where_they_are_taken() -> None:

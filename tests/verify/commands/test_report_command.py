@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +29,10 @@ from verify.experiments.reproduce import Reproduced
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.finding import UpperBound
 from verify.findings.sentences import exact
-from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.regret_document import regret_document
-from verify.regret_claims.regret_report import RegretReport, TheoremValue
-from verify.verdict.answer import SubjectKind
+from verify.regret_claims.regret_report import Checkpoint, RegretReport, TheoremValue
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Decision
 from verify.verification.resolve import every_learner
 
@@ -132,11 +134,22 @@ def test_simulations_of_one_file_are_compared(folder: Path) -> None:
     (folder / "runs.json").write_text(json.dumps({"simulations": [mine.json(), worse.json()]}))
     shown = report(folder, "runs.json").output
     assert shown.startswith(
-        "# SIMULATED: regret of mine on arms\n\n**In 5 simulated runs mine, ε = 0.5 lost least.**"
+        "# SIMULATED: regret of mine on arms\n\n**In 5 simulated runs mine, ε = 0.5 lost least reward, compared with "
+        "the best choice: 9 on average in 100 rounds.**"
     )
     assert "Lowest of 2: mine, ε = 0.5. Mean regret " in shown
     assert "| mine, ε = 0.25 | 20 | \\- | 0.7 |" in shown
     assert "--epsilon 0.25 " in shown
+    assert (
+        "*Mean cumulative regret on arms (ε: 0.5; 0.25, δ: 0.001, rounds: 100, runs: 5 from seed 0).*"
+        in shown
+    )
+    both = [mine.json(), replace(worse, regret_sem=curves[2]).json()]
+    (folder / "runs.json").write_text(json.dumps({"simulations": both}))
+    assert report(folder, "runs.json", "-o", "runs.html").exit_code == 0
+    page = (folder / "runs.html").read_text(encoding="utf-8")
+    assert re.findall(r'<polygon class="(.*?)"', page) == ["area of-proved", "area of-shown"]
+    assert page.count('<rect class="area"') == 0
     (folder / "runs.json").write_text(json.dumps(mine.json()))
     assert report(folder, "runs.json", "-o", "runs.html").exit_code == 0
     page = (folder / "runs.html").read_text(encoding="utf-8")
@@ -188,10 +201,11 @@ def test_markdown_by_default_and_by_name(folder: Path) -> None:
         ('{"files": []}', "files must be a list of at least one result, and stand alone"),
         ('{"files": [{"format": 3}]}', "format of one of files must be one of"),
         ('{"files": [{}], "other": 1}', "files must be a list of at least one result, and stand alone"),
-        ('{"simulations": [{"format": "x"}]}', "format of the simulation must be one of"),
+        ('{"simulations": [{"format": "x"}]}', "format of one of simulations must be one of"),
+        ('{"files": [{"format": []}]}', "format of one of files must be one of"),
         ('{"format": "dpwitness verification, version 9"}', "format must be one of"),
         ('{"format": "dpwitness verification, version 1"}', "the result has no subject"),
-        ("[]", "must hold `release` tables"),
+        ("[]", "must hold `release` tables (the file is no stored result)"),
         ("{", "not valid JSON"),
     ],
 )
@@ -202,6 +216,31 @@ def test_what_is_no_result_is_refused_by_name(content: str, message: str, folder
     assert message in str(refused.exception)
     assert "bad.json" in str(refused.exception)
     assert not (folder / "never.html").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_is_refused_of_which_the_second_reading_would_wait_for_ever(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.json")
+    refused = report(folder, "verified.json", "pipe.json")
+    assert refused.exit_code == 2
+    assert "pipe.json must be a stored file, no pipe and no device" in refused.output
+
+
+def test_a_report_of_stored_results_imports_no_more_than_their_documents_need(folder: Path) -> None:
+    source = f"""if True:
+        import sys
+        import dpwitness
+        sys.argv = ["dpwitness", "report", {str(folder / "verified.json")!r}, {str(folder / "regret.json")!r}]
+        try:
+            dpwitness.main()
+        finally:
+            heavy = {{"numpy", "scipy", "sympy", "rich"}}.intersection(sys.modules)
+            learners = [name for name in sys.modules if name.startswith(("algorithms.semi", "verify.learners"))]
+            print(*heavy, *learners, "were imported", sep="\\n")"""
+    shown = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("# Privacy report on 2 results")
+    assert shown.splitlines()[-1] == "were imported"
+    assert shown.splitlines()[-2].startswith("Written ")
 
 
 @pytest.mark.parametrize("name", ["never.docx", "never.pdf", "never.PDF", "never"])

@@ -35,9 +35,9 @@ from verify.deployments.yaml_text import yaml_text
 from verify.document.markdown_text import markdown
 from verify.findings.finding import LowerBound, UpperBound
 from verify.findings.sentences import exact
-from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.result_kinds import document_of
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Decision
 
 LAPLACE = Laplace(scale=10.0)
@@ -385,7 +385,7 @@ def test_mechanisms_of_other_records_are_listed_without_a_count(tmp_path):
     known = known_values(facts)
     assert known["implementation.mechanisms"] == "- laplace scale=9\n- laplace scale=50"
     assert known["implementation.composition"].endswith("of the worst-case record:\n- 3 × laplace scale=9")
-    assert "from 3 release(s) of the worst-case record" in str(facts.first_screen("again").found)
+    assert "from 3 releases of the worst-case record" in str(facts.first_screen("again").found)
 
 
 def test_a_budget_of_groups_is_said_to_be_of_groups(files):

@@ -18,8 +18,8 @@ from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.printable import printable
 from verify.findings.sentences import remark
-from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Decision
 from verify.verdict.verification_document import verification_document
 

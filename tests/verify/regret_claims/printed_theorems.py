@@ -19,8 +19,7 @@ from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from verify.findings.sentences import Sentence
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.proof_run import ProofCheck
-from verify.regret_claims.regret_report import RegretReport, RegretVerdict
+from verify.regret_claims.regret_report import ProofCheck, RegretReport, RegretVerdict
 from verify.regret_claims.simulated_regret import builder_for
 from verify.regret_claims.verify_regret import regret
 

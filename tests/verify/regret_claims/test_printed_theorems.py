@@ -7,7 +7,7 @@ from printed_theorems import PRINTED_THEOREMS, PrintedFinding, check_printed
 
 from algorithms.theory.regret import BOUNDS
 from verify.findings.sentences import exact
-from verify.regret_claims.proof_run import ProofCheck
+from verify.regret_claims.regret_report import ProofCheck
 
 ALL = {theorem.name: theorem for theorem in PRINTED_THEOREMS}
 BEYOND = [f"Chen et al. 2020, Theorem {number}" for number in (2, 4)]

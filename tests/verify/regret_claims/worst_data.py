@@ -19,7 +19,8 @@ from mechanisms.numerics.printed_numbers import as_given
 from verify.findings.sentences import exact
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.plain_problem import plain_instance
-from verify.regret_claims.proof_run import ProofCheck, ProofRun, play_checked
+from verify.regret_claims.proof_run import ProofRun, play_checked
+from verify.regret_claims.regret_report import ProofCheck
 
 WORST_EPSILON = 1000.0
 """There is next to no noise, which an adversary does not choose."""

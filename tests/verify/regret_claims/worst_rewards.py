@@ -22,7 +22,8 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.numerics.printed_numbers import percent
 from verify.findings.sentences import exact
 from verify.regret_claims.phase_checks import AskedClients, PhaseRun
-from verify.regret_claims.proof_run import ProofCheck, play_checked
+from verify.regret_claims.proof_run import play_checked
+from verify.regret_claims.regret_report import ProofCheck
 from verify.regret_claims.speaking_instances import with_clients
 
 _GAPS = np.geomspace(0.05, 2.0, 48)  # 8 % apart: one of them nearly attains what a phase's widths allow

@@ -18,7 +18,8 @@ from mechanisms import Assumption, AssumptionKind
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import exact
 from verify.sampling.evidence import Evidence
-from verify.verdict.answer import Answer, AnswerError, SubjectKind
+from verify.verdict.answer import Answer, AnswerError
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import decide
 
 CLAIM = ClaimForm("local", View.MESSAGE, "one report", "the docstring").with_parameters(1.0, 1e-5)

@@ -22,8 +22,8 @@ from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound
 from verify.findings.sentences import exact, remark
 from verify.sampling.evidence import Evidence
 from verify.sampling.likeliest_event import ratio_event
-from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document
 

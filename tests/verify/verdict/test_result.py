@@ -19,8 +19,8 @@ from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import exact, remark
-from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import Decision
 
 CLAIM = ClaimForm("local", View.MESSAGE, "one report", "the docstring").with_parameters(1.0, 1e-5)

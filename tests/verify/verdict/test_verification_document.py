@@ -19,8 +19,8 @@ from verify.document.markdown_text import markdown
 from verify.findings.finding import BETTING, Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import Basis, confident, exact
 from verify.sampling.evidence import Evidence
-from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
+from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document
 
