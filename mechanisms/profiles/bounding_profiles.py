@@ -257,7 +257,7 @@ class ZeroConcentratedProfile(PrivacyProfile):
             slope = (2.0 * a + 1.0) * rho - epsilon - np.logaddexp(0.0, -t)
             low, high = np.where(slope > 0.0, low, t), np.where(slope > 0.0, t, high)
             new = t - slope / (2.0 * a * rho + 1.0 / (1.0 + a))
-            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+            new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))  # `t` is one of both
             near = np.abs(new - t) <= 1e-10  # δ is least there, and changes with the square
             t = new
             if near.all():
