@@ -153,12 +153,8 @@ class _Exploration:
 
     def capped_cost(self, cost: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
         """Return a cost that is capped at R_max where the theorem on caps holds."""
-        return sp.Piecewise((cost(R_max), self._is_capped), (cost(sp.oo), True), evaluate=False)
-
-    @functools.cached_property
-    def _is_capped(self) -> sp.Expr:
-        """The condition of the theorem on caps."""
-        return sp.Lt(2 * self._cost(sp.Integer(1), R_max), R_max * (T - self.first), evaluate=False)
+        capped = sp.Lt(2 * self._cost(sp.Integer(1), R_max), R_max * (T - self.first), evaluate=False)
+        return sp.Piecewise((cost(R_max), capped), (cost(sp.oo), True), evaluate=False)
 
     def remainder(self, start: sp.Expr) -> sp.Expr:
         """Return the cost of the rounds after phases from one on.

@@ -247,11 +247,8 @@ class ZeroConcentratedProfile(PrivacyProfile):
         highest = np.logaddexp(np.log(epsilon + 1.0) - math.log(2.0) - math.log(rho), math.log(2.0))
         high = np.minimum(highest, 700.0)
         # About where 2aρ - ε = 1/a.
-        t = np.clip(
-            np.log(0.25 * (epsilon + np.hypot(epsilon, math.sqrt(8.0) * math.sqrt(rho)))) - math.log(rho),
-            low,
-            high,
-        )
+        start = 0.25 * (epsilon + np.hypot(epsilon, math.sqrt(8.0) * math.sqrt(rho)))
+        t = np.clip(np.log(start) - math.log(rho), low, high)
         for _ in range(70):
             a = np.exp(t)
             slope = (2.0 * a + 1.0) * rho - epsilon - np.logaddexp(0.0, -t)

@@ -29,16 +29,14 @@ def _mills_drop(t: FloatArray) -> FloatArray:
     Above t = 6 by the continued fraction M(t) = 1/(t + 1/(t + 2/(t + ...))), whose first 20 terms are enough there:
     with K = 1/(t + 2/(t + ...)), 1 - t M(t) = K / (t + K) has no cancellation.
     """
-    close = t <= 6.0
-    near = np.minimum(t, 6.0)
-    direct = 1.0 - near * (math.sqrt(math.pi / 2.0) * erfcx(near / math.sqrt(2.0)))
-    if close.all():
+    direct = 1.0 - t * (math.sqrt(math.pi / 2.0) * erfcx(t / math.sqrt(2.0)))
+    if (t <= 6.0).all():
         return np.asarray(direct)
     far = np.maximum(t, 6.0)
     fraction = np.zeros_like(far)
     for k in range(20, 0, -1):
         fraction = k / (far + fraction)
-    return np.where(close, direct, fraction / (far + fraction))
+    return np.where(t <= 6.0, direct, fraction / (far + fraction))
 
 
 def _gaussian_delta(mu: float | FloatArray, x: FloatArray) -> FloatArray:

@@ -46,16 +46,15 @@ def predicted_epsilon(p: npt.ArrayLike, q: npt.ArrayLike, n: int, delta: float, 
     usable = (weight >= 0.05) & (weight <= 0.98) & (k >= 1.0)
     weight = np.where(usable, weight, 0.5)
     z = -float(special.ndtri(error))
-    # All splits of the error at once, the joint region last.
-    scores = np.empty((2, len(_SHARES) + 1, *k.shape))
-    shares = special.ndtri(error * np.stack([_SHARES, 1.0 - _SHARES]))
-    scores[:, :-1] = -shares.reshape((2, len(_SHARES)) + (1,) * k.ndim)
+    # All splits of the error at once, the joint region last: where it is of no use, the first split again.
+    splits = special.ndtri(error * np.stack([_SHARES, 1.0 - _SHARES]))
+    scores = np.empty((2, _SHARES.size + 1, *k.shape))
+    scores[:, :-1] = -splits.reshape((2, _SHARES.size) + (1,) * k.ndim)
     scores[:, -1] = weight * z, np.sqrt(1.0 - weight * weight) * z
+    scores[:, -1] = np.where(usable, scores[:, -1], scores[:, 0])
     p_low, q_up = approximate_lower(k, n, scores[0]), approximate_upper(other, n, scores[1])
     ratio = np.where(p_low > delta, (p_low - delta) / q_up, 1.0)
-    bounds = np.where(p_low > delta, np.log(ratio), -np.inf)
-    bounds[-1] = np.where(usable, bounds[-1], -np.inf)
-    return np.asarray(bounds.max(axis=0))
+    return np.asarray(np.where(p_low > delta, np.log(ratio), -np.inf).max(axis=0))
 
 
 def promised_epsilon(
