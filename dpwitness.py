@@ -279,7 +279,8 @@ def _packages_for(file: object) -> OwnPackages | None:
         return None
     if not is_of_a_user(file):
         return _in_place
-    theirs = [each for each in _known if _real(str(file)).startswith(each.root)]
+    place = _real(str(file))
+    theirs = [each for each in _known if place.startswith(each.root)]
     return _in_place if _in_place in theirs or not theirs else theirs[0]
 
 

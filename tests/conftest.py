@@ -97,7 +97,7 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     """Leave what was collected out of garbage collections, and collect rarely: Hypothesis is called at each."""
     gc.freeze()
-    gc.set_threshold(20_000, 10, 100)
+    gc.set_threshold(100_000, 10, 100)
     gc.enable()
 
 

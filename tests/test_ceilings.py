@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from source_statements import statements
 
 ROOT = Path(__file__).parent.parent
 
@@ -44,14 +45,6 @@ CEILINGS = {
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
-
-
-def statements(node):
-    """Yield the statements of a module, class or function, wherever in it."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
-            yield child
-            yield from statements(child)
 
 
 def is_text(node):

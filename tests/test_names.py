@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
+from source_statements import statements
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("mechanisms", "accountant", "algorithms", "verify", "dpwitness.py")
@@ -51,7 +52,7 @@ def is_definition(node):
 
 def first_lines(tree):
     """Yield the line number and first line of each docstring: of a module, a definition, or a constant or field."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)
@@ -75,7 +76,7 @@ def test_names_and_first_lines_follow_the_rule(package):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         names = [
             (node.lineno, node.name)
-            for node in ast.walk(tree)
+            for node in statements(tree)
             if is_definition(node) and is_refused_name(node)
         ]
         lines = [(number, line) for number, line in first_lines(tree) if is_refused_line(line)]
@@ -98,7 +99,7 @@ def test_modules_of_tests_begin_with_their_subject():
 @pytest.mark.parametrize("name", ["charged", "of", "zero"])
 def test_a_bare_participle_is_refused(name):
     tree = ast.parse(f"class Row:\n    def {name}(self): ...\n    def _{name}(self): ...\n")
-    assert all(is_refused_name(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    assert all(is_refused_name(node) for node in statements(tree) if isinstance(node, ast.FunctionDef))
 
 
 @pytest.mark.parametrize("line", ["What is left.", "Whether it fits.", "Return what was told.", "See `of`."])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from source_statements import statements
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("mechanisms", "accountant", "algorithms", "verify")
@@ -89,7 +90,7 @@ def stated(message: str) -> Iterator[tuple[str, str, str]]:
 
 def bounds(source: str) -> Iterator[tuple[int, str, bool]]:
     """Each bound that a refusal states: its line, the phrase, and whether the condition agrees."""
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(ast.parse(source)):
         match node:
             case ast.If(test, [ast.Raise(ast.Call(args=[*_, message]))]):
                 needs = list(required(test))

@@ -63,11 +63,10 @@ def identity(value: object) -> str:
 
 def _neighbours_of(packages: set[str]) -> set[str]:
     """Return the loaded modules in the folders of these modules' files: a script imports some of them."""
-    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    loaded = [(name, module) for name, module in list(sys.modules.items()) if "." not in name]
+    files = {name: getattr(module, "__file__", None) for name, module in loaded}
     folders = {os.path.dirname(file) for name in packages if (file := files.get(name))}
-    return {
-        name for name, file in files.items() if "." not in name and file and os.path.dirname(file) in folders
-    }
+    return {name for name, file in files.items() if folders and file and os.path.dirname(file) in folders}
 
 
 class _ValueDigest:

@@ -116,13 +116,13 @@ def chernoff_upper(
         survival = (1.0 - upper) + upper * decayed
         share = upper * decayed / survival  # the mean tilted by e^-s
         _, own, own_curvature = noise.log_moment(s)
-        _, further, further_curvature = noise.log_moment(upper * s)
+        further, further_curvature = noise.log_moment(upper * s)[1:] if above else (0.0, 0.0)
         slope = upper * (examined - n) - total + n * share - m * (own + above * upper * further)
         curvature = n * share * (1.0 - share) + m * (own_curvature + above * upper**2 * further_curvature)
         step = np.clip(s + slope / np.maximum(curvature, 1e-300), 0.5 * s, 2.0 * s)
         s = np.where(step >= noise.limit, 0.5 * (s + noise.limit), step)
         survival = (1.0 - upper) + upper * np.exp(-s)
-        charge = m * (noise.log_moment(s)[0] + above * noise.log_moment(upper * s)[0])
+        charge = m * (noise.log_moment(s)[0] + (above * noise.log_moment(upper * s)[0] if above else 0.0))
         over = s * (upper * (examined - n) - total) - n * np.log(survival) - charge - exponent
         gradient = s * (examined - n) - n * np.expm1(-s) / survival
         lower = (over > 0) & (gradient > 0)

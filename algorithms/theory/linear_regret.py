@@ -123,6 +123,7 @@ def _printed_pe(model: str) -> sp.Expr:
 
 
 _least = implemented_function("min", min)  # of SymPy's Min it would take long to sort the arguments
+_most = implemented_function("max", max)
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,8 @@ class _Exploration:
 
     def capped_cost(self, cost: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
         """Return a cost that is capped at R_max where the theorem on caps holds."""
-        capped = 2 * self._cost(sp.Integer(1), R_max) < R_max * (T - self.first)
-        return sp.Piecewise((cost(R_max), capped), (cost(sp.oo), True))
+        capped = sp.Lt(2 * self._cost(sp.Integer(1), R_max), R_max * (T - self.first), evaluate=False)
+        return sp.Piecewise((cost(R_max), capped), (cost(sp.oo), True), evaluate=False)
 
     def remainder(self, start: sp.Expr) -> sp.Expr:
         """Return the cost of the rounds after phases from one on.
@@ -189,11 +190,11 @@ def _explore_dpe(model: str) -> _Exploration:
     h, clients = 2**_l, _reporting(_l)
     unbounded = sp.Piecewise((1, sp.Eq(reward, 0)), (0, True))
     clipped = 1 + sp.sqrt(2 * (sigma_client**2 + 1) * sp.log(2 * s * clients * _P * T))
-    central = 2 * sp.Max(reward, unbounded * clipped) * sp.sqrt(s) / (clients * mu)
+    central = 2 * _most(reward, unbounded * clipped) * sp.sqrt(s) / (clients * mu)
     noise = {"": sp.Integer(0), "local": central * sp.sqrt(clients), "shuffle": _SHUFFLED * central}.get(
         model, central
     )
-    variance = sp.Max(reward**2, unbounded)
+    variance = _most(reward**2, unbounded)
     form = (sigma_client**2 + 2 * d * variance / h) / clients + noise**2 * 2 * d * (1 + 1 / h)
     return _Exploration(2 * h + s, sp.sqrt(2 * x * form), _phases_dpe, 2 + s)
 
@@ -203,7 +204,7 @@ def _explore_pe(model: str) -> _Exploration:
     s = support
     x = sp.log(2 * n_actions * _P * T)
     h = s * 2 ** (_l - 1)
-    form = _unit * sp.Min(2 * d / h, 4 * d**2 * s / h**2)
+    form = _unit * _least(2 * d / h, 4 * d**2 * s / h**2)
     noise = {"": sp.Integer(0), "local": _unit * 2 * d / h, "shuffle": _SHUFFLED**2 * form}.get(model, form)
     width = sp.sqrt(2 * x * (2 * d * reward**2 / h + noise))
     return _Exploration(2 * h + s, width, _phases_pe, 2 * s)

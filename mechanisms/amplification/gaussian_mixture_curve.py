@@ -165,7 +165,7 @@ class GaussianMixtureCurve(MixtureCurve):
             low, high = np.where(value <= goal, x, low), np.where(value >= goal, x, high)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 new = x - (value - goal) / slope
-            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+            new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
             found[left] = x
             go_on = np.abs(new - x) > 8.0 * ROUNDING * (1.0 + np.abs(x))
             if not go_on.any():

@@ -247,17 +247,14 @@ class ZeroConcentratedProfile(PrivacyProfile):
         highest = np.logaddexp(np.log(epsilon + 1.0) - math.log(2.0) - math.log(rho), math.log(2.0))
         high = np.minimum(highest, 700.0)
         # About where 2aρ - ε = 1/a.
-        t = np.clip(
-            np.log(0.25 * (epsilon + np.hypot(epsilon, math.sqrt(8.0) * math.sqrt(rho)))) - math.log(rho),
-            low,
-            high,
-        )
+        start = 0.25 * (epsilon + np.hypot(epsilon, math.sqrt(8.0) * math.sqrt(rho)))
+        t = np.clip(np.log(start) - math.log(rho), low, high)
         for _ in range(70):
             a = np.exp(t)
             slope = (2.0 * a + 1.0) * rho - epsilon - np.logaddexp(0.0, -t)
             low, high = np.where(slope > 0.0, low, t), np.where(slope > 0.0, t, high)
             new = t - slope / (2.0 * a * rho + 1.0 / (1.0 + a))
-            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+            new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))  # `t` is one of both
             near = np.abs(new - t) <= 1e-10  # δ is least there, and changes with the square
             t = new
             if near.all():

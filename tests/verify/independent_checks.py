@@ -241,16 +241,23 @@ def tails(c):
         end = len(sums) - 1
         if kind == "binomial":
             p, n = number_of(chance), parameter
-            weight = lambda z: mp.binomial(n, z) * p**z * (1 - p) ** (n - z)  # noqa: E731, B023
+
+            def mass(start, stop):  # each weight from the one before
+                weight = mp.binomial(n, start) * p**start * (1 - p) ** (n - start)  # noqa: B023
+                total = mp.mpf(0)
+                for y in range(start, min(stop, n + 1)):  # noqa: B023
+                    total += weight
+                    weight *= p * (n - y) / ((1 - p) * (y + 1))  # noqa: B023
+                return total
         else:
             made = lambda z: mp.exp(-mp.mpf(abs(z)) / 3 if parameter == 3 else -(mp.mpf(z) ** 2) / 800)  # noqa: E731, B023
             total = made(0) + 2 * sum(made(z) for z in range(1, 2000))
-            weight = lambda z: made(z) / total  # noqa: E731, B023
+            mass = lambda start, stop: sum(map(made, range(start, stop))) / total  # noqa: E731, B023
         for z in (first + end, first + end - 1, first + end - 30):
-            true = sum(weight(y) for y in range(z, z + 400)) if kind != "binomial" or z <= n else 0
+            true = mass(z, z + 400) if kind != "binomial" or z <= n else 0
             got = mp.mpf(sums[z - first]) / (sums[0] + off), mp.mpf(sums[z - first] + off) / sums[0]
             assert got[0] <= true <= got[1] <= true * (1 + mp.mpf(2) ** -60) + mp.mpf(2) ** -100, (kind, z)
-        below = sum(weight(y) for y in range(max(first - 400, 0), first)) if kind == "binomial" else 0
+        below = mass(max(first - 400, 0), first) if kind == "binomial" else 0
         assert below <= mp.mpf(off) / sums[0]  # what is beyond is as much as on either side
 
 
@@ -259,7 +266,11 @@ def tails(c):
 
 def value_of(c, a, t):
     """Return h of a measure at t."""
-    total = sum(m * max(0, 1 - t * mp.exp(-mp.mpf(a.first + i) / 2**a.k)) for i, m in enumerate(a.masses))
+    falling, step, total = t * mp.exp(-mp.mpf(a.first) / 2**a.k), mp.exp(-mp.mpf(1) / 2**a.k), mp.mpf(0)
+    for m in a.masses:
+        if falling < 1:
+            total += m * (1 - falling)
+        falling *= step
     return (a.infinite + total) / mp.mpf(10) ** c.DIGITS[0]
 
 
@@ -322,9 +333,11 @@ def products(c):
         b = b if joint.first > -(10**6) and len(joint.masses) <= len(a.masses) + len(b.masses) else a
         for other in (a, b):
             got = c.convolve(a, other)
+            places = range(a.first + other.first, a.first + other.first + len(a.masses) + len(other.masses))
+            ratios = [mp.exp(-mp.mpf(place) / 256) for place in places]
             for t in (mp.mpf(0), mp.exp(-1), mp.mpf(1), mp.exp(0.3)):
                 true = sum(
-                    u * v * max(0, 1 - t * mp.exp(-mp.mpf(a.first + other.first + i + j) / 256))
+                    u * v * max(0, 1 - t * ratios[i + j])
                     for (i, u), (j, v) in itertools.product(enumerate(a.masses), enumerate(other.masses))
                 )
                 true += a.infinite * (sum(other.masses) + other.infinite) + other.infinite * sum(a.masses)

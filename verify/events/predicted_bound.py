@@ -17,6 +17,9 @@ from mechanisms.arrays import FloatArray
 _MOST_SPLIT = 2.0
 """Largest variance with the same random numbers in both worlds, in units of that with independent draws."""
 
+_SHARES = np.array([0.5, 0.02, 0.15, 0.85])
+"""Shares of the error that the bound on p gets; that on q gets the rest."""
+
 
 @dataclass(frozen=True, slots=True)
 class ComingTest:
@@ -64,16 +67,6 @@ def predicted_epsilon(p: npt.ArrayLike, q: npt.ArrayLike, n: float, delta: float
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     k, other = np.minimum(first * n, n), np.minimum(second * n, n)
-
-    def bound(p_score: FloatArray | float, q_score: FloatArray | float) -> FloatArray:
-        p_low, q_up = approximate_lower(k, n, p_score), approximate_upper(other, n, q_score)
-        ratio = np.where(p_low > delta, (p_low - delta) / q_up, 1.0)
-        return np.asarray(np.where(p_low > delta, np.log(ratio), -np.inf), dtype=np.float64)
-
-    best = bound(*(-float(special.ndtri(error / 2.0)),) * 2)
-    for share in (0.02, 0.15, 0.85):
-        scores = (-float(special.ndtri(error * share)), -float(special.ndtri(error * (1.0 - share))))
-        best = np.maximum(best, bound(*scores))
     # The edge of the joint region touches the line of the best ε at the scores (w₁ z, w₂ z), w the weights.
     with np.errstate(divide="ignore", invalid="ignore"):
         p_error = np.sqrt(first * (1.0 - first)) / np.maximum(first - delta, 1e-300)
@@ -82,8 +75,15 @@ def predicted_epsilon(p: npt.ArrayLike, q: npt.ArrayLike, n: float, delta: float
     usable = (weight >= 0.05) & (weight <= 0.98) & (k >= 1.0)
     weight = np.where(usable, weight, 0.5)
     z = -float(special.ndtri(error))
-    joint = bound(weight * z, np.sqrt(1.0 - weight * weight) * z)
-    return np.asarray(np.where(usable, np.maximum(best, joint), best), dtype=np.float64)
+    # All splits of the error at once, the joint region last: where it is of no use, the first split again.
+    splits = special.ndtri(error * np.stack([_SHARES, 1.0 - _SHARES]))
+    scores = np.empty((2, _SHARES.size + 1, *k.shape))
+    scores[:, :-1] = -splits.reshape((2, _SHARES.size) + (1,) * k.ndim)
+    scores[:, -1] = weight * z, np.sqrt(1.0 - weight * weight) * z
+    scores[:, -1] = np.where(usable, scores[:, -1], scores[:, 0])
+    p_low, q_up = approximate_lower(k, n, scores[0]), approximate_upper(other, n, scores[1])
+    ratio = np.where(p_low > delta, (p_low - delta) / q_up, 1.0)
+    return np.asarray(np.where(p_low > delta, np.log(ratio), -np.inf).max(axis=0))
 
 
 def promised_epsilon(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -72,6 +73,7 @@ class Stouffer(Inversion):
                 "is as good as known and a union of two bounds is sharper"
             )
 
+    @lru_cache(maxsize=16)  # noqa: B019  # of values: bounds on ε and on δ ask for the same region
     def region_corners(
         self, hits: int, n: int, hits_other: int, n_other: int, error: float
     ) -> tuple[FloatArray, FloatArray]:

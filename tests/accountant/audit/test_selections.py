@@ -76,9 +76,13 @@ def test_two_answers_of_a_sparse_vector_lose_no_more_than_its_price(monotone: bo
     def above_then_below(scores: tuple[float, float]) -> float:
         """The first query is below, the second above: the threshold's noise is shared."""
 
+        def above(z: float) -> float:  # SciPy's own takes a hundred times as long
+            tail = 0.5 * math.exp(-abs(z) / query)
+            return tail if z > 0.0 else 1.0 - tail
+
         def density(z: float) -> float:
-            below = laplace.cdf(z - scores[0], scale=query)
-            return float(laplace.pdf(z, scale=threshold) * below * laplace.sf(z - scores[1], scale=query))
+            noise = math.exp(-abs(z) / threshold) / (2.0 * threshold)
+            return noise * above(scores[0] - z) * above(z - scores[1])
 
         return sum(quad(density, a, b)[0] for a, b in ((-90.0, 0.0), (0.0, 90.0)))
 

@@ -28,6 +28,7 @@ from algorithms.problems import (
 )
 from algorithms.structured_learner import PLAYS
 from algorithms.theory.confidence_theorem import ConfidenceTheorem
+from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance
 
@@ -377,7 +378,9 @@ LONGER = {"published/dp-se": 40_000, "published/adap-klucb": 40_000}
 """Learners that need more rounds than others to learn anything."""
 
 
-PROOF_CHECKED = {name for name, bound in BOUNDS.items() if bound.confidence is not None}
+PROOF_CHECKED = {*LINEAR_BOUNDS} | {
+    name for name in {*BOUNDS} - {*LINEAR_BOUNDS} if BOUNDS[name].confidence is not None
+}
 """Learners whose proofs are checked in every round, in tests of ``verify.regret_claims``."""
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from mechanisms import (
     GaussianProfile,
@@ -35,12 +35,17 @@ from mechanisms.profiles.related_profile import restate
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
 
 
+def normal(x: np.typing.ArrayLike) -> np.ndarray:
+    """Return the standard normal density; SciPy's own takes fifty times as long for a number."""
+    return np.exp(-0.5 * np.square(x)) / math.sqrt(2.0 * math.pi)
+
+
 def put_on_one(v: float, m: float) -> float:
     """Return E(v - r)^+ of one lognormal factor of mean 1."""
     if v <= 0.0:
         return 0.0
     at = math.log(v) / m + 0.5 * m
-    return float(v * norm.cdf(at) - norm.cdf(at - m))
+    return float(v * ndtr(at) - ndtr(at - m))
 
 
 def put_on_two(v: float, m: float) -> float:
@@ -49,7 +54,7 @@ def put_on_two(v: float, m: float) -> float:
         return 0.0
     last = math.log(v) / m + 0.5 * m
     found = quad(
-        lambda x: norm.pdf(x) * put_on_one(v - math.exp(m * x - 0.5 * m * m), m),
+        lambda x: normal(x) * put_on_one(v - math.exp(m * x - 0.5 * m * m), m),
         min(-12.0, last - 1.0),
         min(12.0, last),
         epsabs=1e-15,
@@ -98,7 +103,7 @@ def test_transforms_against_quadratures_and_their_heights(m: float) -> None:
     for z in (1e-6 + 2e-6j, 0.02 + 0.7j, 0.3 + 0.0j, 0.1 + 5.0j):
 
         def integrand(x: float, z: complex = z) -> complex:
-            return complex(norm.pdf(x) * np.expm1(-z * math.exp(m * x - 0.5 * m * m)))
+            return complex(normal(x) * np.expm1(-z * math.exp(m * x - 0.5 * m * m)))
 
         real, imaginary = (
             quad(
@@ -198,9 +203,9 @@ def test_no_queries_that_follow_the_outputs_lose_more() -> None:
     profile = allocation(1.0, 2)
     y = np.linspace(-9.0, 10.0, 501)
     first, second = np.meshgrid(y, y, indexing="ij")
-    base = norm.pdf(first) * norm.pdf(second)
+    base = normal(first) * normal(second)
     for rule in (np.sign(first), np.where(first > 0.5, 0.2, 1.0), np.where(first > 0.0, 1.0, -0.6)):
-        moved = 0.5 * (norm.pdf(first, 1.0) * norm.pdf(second) + norm.pdf(first) * norm.pdf(second, rule))
+        moved = 0.5 * (normal(first - 1.0) * normal(second) + normal(first) * normal(second - rule))
         for side, (p, q) in zip(profile.directions(), ((moved, base), (base, moved)), strict=True):
             for x in (-0.3, 0.0, 0.5, 1.5):
                 lost = float(np.sum(np.maximum(p - math.exp(x) * q, 0.0))) * (y[1] - y[0]) ** 2
