@@ -1050,7 +1050,7 @@ def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(
 ) -> None:
     """Stopped before a round, between an action and its feedback, and at ends of epochs; shown and charged the same."""
     stops, rounds = (0, 1, 7, 8, 15, 16, 17), 23
-    horizon = None if not told else 60 if row.family == "linear" else rounds
+    horizon = None if not told else 60 if row.family == "linear" else rounds + 2
     build = row.build(horizon=horizon, epsilon=20.0)
 
     def play(interrupted: bool) -> tuple[list[Any], Any]:
@@ -1077,7 +1077,7 @@ def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(
         for ticket in reversed(waiting):
             assert run.learner.tickets[ticket.number].action.tolist() == ticket.action.tolist()
             session.answer(rounds + ticket.number, ticket=ticket.name)
-        assert len(run.accountant.ledger)
+        assert len(run.accountant.ledger) or row.name in NEVER_LEARN
         everything += [session.show(), getattr(session.learner, "exponent", None)]
         return everything, run.accountant.to_dict()
 
@@ -1164,7 +1164,8 @@ def test_totals_of_records_under_an_accountant_are_single_rounds(
         for _ in parts:
             np.testing.assert_array_equal(action, actions[user])
             user += 1
-        assert not hasattr(many, "epoch") or (many.epoch == (0 if told else epoch_of(user))).all()
+        known = told and takes_horizon(row.make)
+        assert not hasattr(many, "epoch") or (many.epoch == (0 if known else epoch_of(user))).all()
     np.testing.assert_array_equal(one.act(), many.act())
     for ours, theirs in zip(statistics(one), statistics(many), strict=True):
         np.testing.assert_array_equal(ours, theirs)
