@@ -14,13 +14,10 @@ import pytest
 from accountant import Accountant, BasicComposition, Budget, GaussianComposition, Simulation, Trust
 from algorithms import CUCBLDP1, CascadeUCBRR, CUCBBatch, DurableRun
 from algorithms.anytime_learner import AnytimeLearner
-from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.learner_entry import ANYTIME
-from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.named_run import NamedLearner, begin_named_run, load_named_run
 from algorithms.catalogue.structured_entries import learners
 from algorithms.epochs import EPOCHS, FIRST_EPOCH, epoch_end, epoch_horizon, epoch_of
-from algorithms.learner import needs_horizon
 from algorithms.problems import (
     Arms,
     Cascade,
@@ -124,25 +121,6 @@ def test_those_that_need_no_horizon_are_known() -> None:
     assert {name for name in free if issubclass(learners[name].make, AnytimeLearner)} == set(BY_EPOCHS)
 
 
-@pytest.mark.parametrize("name", [name for name, entry in learners.items() if needs_horizon(entry.make)])
-def test_others_refuse_with_a_reason(name: str) -> None:
-    assert name not in CASES
-    problem = build_problem(learners[name].default_problem)
-    with pytest.raises(ValueError, match=r"^horizon = None: must be given: its "):
-        learners[name].build(problem, epsilon=1.0, horizon=None)
-    keywords = {"epsilon": 1.0, "delta": DELTA, "horizon": None}
-    make = learners[name].make
-    taken = {key: value for key, value in keywords.items() if key in make.__init__.__annotations__}
-    with pytest.raises(ValueError, match=r"^horizon = None: must be given: its "):
-        make(problem.structure, Simulation(0, 64), **taken)
-
-
-def test_of_all_learners_only_some_that_are_as_printed_need_one() -> None:
-    for entries in (learners, linear_learners, contextual_learners):
-        for name, entry in entries.items():
-            assert name.startswith("published/") or not needs_horizon(entry.make), name
-
-
 # --- indices -----------------------------------------------------------------------------------------
 
 
@@ -210,43 +188,6 @@ def test_without_confidence_levels_only_first_batches_are_of_a_horizon(name: str
 # --- phases, lanes, restarts, tickets ----------------------------------------------------------------
 
 
-@pytest.mark.slow_cells("dp-bandit-gaussian", "cascade-ucb-batch-shuffle", "cucb-batch-gaussian")
-@pytest.mark.few(4)
-@pytest.mark.parametrize("name", PHASED)
-def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epochs: None) -> None:
-    """The same users one by one and in totals: the same actions, indices and charges, over five epochs."""
-    problem, rounds = CASES[name], 150
-    records = (np.random.default_rng(1).random((rounds, 1, problem.structure.arms)) < problem.means) * 1.0
-    single, together = accountant(name), accountant(name)
-    one, many = builder(name)(single), builder(name)(together)
-    actions = []
-    for t in range(rounds):
-        actions.append(one.act().copy())
-        values = problem.feedback(records[t], actions[-1])
-        one.observe(single.private(values, one.feedback_domain, t))
-    t = 0
-    while t < rounds:
-        action, held = many.act().copy(), np.minimum(many.committed_rounds, rounds - t)
-        parts = [
-            together.private(problem.feedback(records[u], action), many.feedback_domain, u)
-            for u in range(t, t + int(held[0]))
-        ]
-        many.observe(sum(parts[1:], parts[0]), held)
-        for _ in range(int(held[0])):
-            np.testing.assert_array_equal(action, actions[t])
-            t += 1
-        if name in BY_EPOCHS:
-            assert (many.epoch == epoch_of(t)).all()
-    np.testing.assert_array_equal(one.act(), many.act())
-    if name in BY_EPOCHS:
-        assert int(many.epoch[0]) == 5
-        np.testing.assert_array_equal(shown(one), shown(many))
-    assert together.worst()[1] == single.worst()[1]
-    assert single.worst()[1].epsilon <= 2.0
-    least = 1.8 if learners[name].claim.model == "shuffle" else 2.0 * (1 - 1e-9)  # see test_certified_privacy
-    assert max(single.spent(user).epsilon for user in range(rounds)) >= least
-
-
 @pytest.mark.few(4)
 @pytest.mark.slow_cells("cascade-ucb-batch-shuffle", "dp-bandit-gaussian", "cucb-batch-gaussian")
 @pytest.mark.parametrize("name", PHASED)
@@ -271,41 +212,6 @@ def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
         own = epoch_of(seen) == k  # and each lane has the indices of its own epoch
         twin = told(name, learner, epoch_horizon(int(k)))
         np.testing.assert_array_equal(shown(learner)[own], shown(twin)[own])
-
-
-@pytest.mark.slow_cells("cucb-batch", "dp-bandit-gaussian")
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", PHASED)
-def test_lanes_do_not_depend_on_each_other(name: str) -> None:
-    few = simulate(builder(name), CASES[name], horizon=9000, runs=64, seed=3, checkpoints=6)
-    many = simulate(builder(name), CASES[name], horizon=9000, runs=64 * 5, seed=3, checkpoints=6)
-    np.testing.assert_array_equal(few.regret, many.regret[:, :64])
-
-
-@pytest.mark.slow_cells("dp-bandit-shuffle", "cascade-ucb-rr")
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", CASES)
-def test_a_run_that_was_saved_at_an_epoch_s_end_is_the_run_that_never_stopped(
-    name: str, short_epochs: None, tmp_path: Path
-) -> None:
-    problem, build, stops = CASES[name], builder(name), (7, 8, 15, 16, 17)
-    records = problem.draw_records(np.random.default_rng(3), 40)
-
-    def play(interrupted: bool) -> list[Any]:
-        run = DurableRun(build, accountant(name))
-        seen = []
-        for t in range(len(records)):
-            if interrupted and t in stops:
-                run.save(tmp_path / "run")
-                run.close()
-                run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
-            action = run.learner.act()
-            seen.append(action.tolist())
-            values = problem.feedback(records[t : t + 1], action)
-            run.learner.observe(run.accountant.private(values, run.learner.feedback_domain, t))
-        return [*seen, getattr(run.learner, "exponent", None), str(run.accountant.worst())]
-
-    assert play(False) == play(True)
 
 
 def test_a_saved_run_with_a_horizon_is_not_gone_on_with_without(tmp_path: Path) -> None:

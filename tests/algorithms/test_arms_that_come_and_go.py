@@ -7,20 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Coupled, GaussianComposition, Trust
+from accountant import Accountant, Budget, Coupled
 from algorithms import AmbiguousFeedback, CUCBBatch, CUCBLDPBit, DPBandit, DurableRun
-from algorithms.catalogue import learner_builder
 from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import (
     Arms,
-    Experts,
     MaximumCoverage,
     ProblemError,
-    RankedLists,
     TopK,
     UniformMatroid,
 )
-from mechanisms import Box
 
 CAN = {
     *("cucb-batch", "cucb-batch-gaussian", "cucb-ldp1", "cucb-ldp2", "cucb-ldp-bit", "cucb-ldp-gaussian"),
@@ -28,18 +24,6 @@ CAN = {
 }
 """The certified learners that play without some arms."""
 EPSILON, DELTA, ROUNDS = 1.0, 1e-3, 60
-STRUCTURES = {
-    "bandit": Arms(5),
-    "matroid": UniformMatroid(5, 2),
-    "cascade": RankedLists(5, 2),
-    "experts": Experts(5),
-}
-
-
-def built(name: str, gate: Any) -> Any:
-    entry = learners[name]
-    problem = type("Problem", (), {"structure": STRUCTURES.get(entry.make.family, TopK(5, 2))})
-    return learner_builder(entry.make, problem, epsilon=EPSILON, delta=DELTA, horizon=1_000)(gate)
 
 
 def accountant(budget: Budget = Budget(math.inf, 1.0), **options: Any) -> Accountant:  # noqa: B008
@@ -49,46 +33,6 @@ def accountant(budget: Budget = Budget(math.inf, 1.0), **options: Any) -> Accoun
 def test_who_can_is_who_says_so() -> None:
     assert {name for name, each in learners.items() if not each.make.needs_all_arms} == CAN
     assert not {name for name in CAN if name.startswith("published/")}
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", sorted(CAN))
-def test_only_arms_that_are_there_are_played_and_every_record_pays_its_price(name: str) -> None:
-    """The accountant's budget is the claim: what cost more would be refused."""
-    delta = DELTA if name.endswith(("gaussian", "shuffle")) else 0.0
-    together = {"composition": GaussianComposition()} if name == "cucb-batch-gaussian" else {}
-    gate = accountant(Budget(EPSILON, delta), trust=Trust(learners[name].claim.model), **together)
-    learner, rng, open_tickets = built(name, gate), np.random.default_rng(3), []
-    played = set()
-    for user in range(ROUNDS):
-        there = rng.choice(5, rng.integers(learner.structure.size, 6), replace=False)
-        ticket = learner.issue(available=there)
-        assert set(ticket.action[0].tolist()) <= set(there.tolist())
-        assert len(set(ticket.action[0].tolist())) == learner.structure.size
-        played |= set(ticket.action[0].tolist())
-        open_tickets.append((user, ticket))
-        if user % 3:  # late, and out of order
-            who, ticket = open_tickets.pop(int(rng.integers(len(open_tickets))))
-            values = np.zeros(learner.structure.size)
-            values[0] = float(ticket.action[0, 0] > 2)
-            learner.observe(gate.private(values, learner.feedback_domain, who), ticket=ticket)
-    assert played == set(range(5))
-    assert gate.worst()[1].epsilon > 0
-
-
-@pytest.mark.parametrize("name", sorted(learners.keys() - CAN))
-def test_who_needs_all_arms_refuses_and_nothing_changes(name: str) -> None:
-    gate = accountant()
-    learner = built(name, gate)
-    if hasattr(learner, "observe_initial"):
-        learner.observe_initial(gate.private(np.zeros(5), Box(0, 1, 5), "first"))
-    with pytest.raises(ProblemError, match=f"{type(learner).__name__} plays with all arms: ") as refusal:
-        learner.act(available=range(4))
-    assert str(refusal.value).rpartition(": ")[2]
-    with pytest.raises(ProblemError, match="plays with all arms"):
-        learner.issue(available=range(5))
-    assert learner.waiting.issued == learner.waiting.asked == 0
-    assert learner.act().shape == (1, learner.structure.size)
 
 
 def test_a_refused_set_of_arms_draws_nothing() -> None:

@@ -1,7 +1,6 @@
 """Messages that are drawn on devices: the learner learns the same, and its accountant charges the same."""
 
 import dataclasses
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -32,43 +31,9 @@ def device(seed: int = 1, epsilon: float = 1.0) -> Accountant:
     return Accountant(Budget(epsilon), trust=Trust.LOCAL, noise=np.random.default_rng(seed))
 
 
-def feedback_on(learner: MessageLearner[Any], action: npt.NDArray[np.int64], turn: int) -> list[float]:
-    if isinstance(learner, CascadeUCBRR):
-        return [float(i == turn % 4) for i in range(3)]
-    return [((7 * arm + turn) % 10) / 10 for arm in action[0]]
-
-
 def state(learner: MessageLearner[Any]) -> list[npt.NDArray[Any]]:
     found = learner.click_confidence() if isinstance(learner, CascadeUCBRR) else learner.confidence()  # type: ignore[attr-defined]
     return [np.asarray(getattr(found, each.name)) for each in dataclasses.fields(found)]
-
-
-@pytest.mark.slow_cells("bit")
-@pytest.mark.parametrize("name", LEARNERS)
-def test_what_is_learned_from_messages_is_what_is_learned_from_feedback(name: str) -> None:
-    """The same noise, drawn on the device or by the learner's gate: equal messages, states and charges."""
-    inside, outside = LEARNERS[name](server()), LEARNERS[name](server())
-    noise = np.random.default_rng(1)
-    for turn in range(30):
-        action = inside.act()
-        inside.observe(
-            inside.gate.private(feedback_on(inside, action, turn), inside.feedback_domain, f"user {turn}")
-        )
-        ticket = outside.issue()
-        assert (ticket.action == action).all()
-        posed = outside.pose(ticket)
-        asked = Question.from_dict(json.loads(json.dumps(posed.to_dict())))
-        own = Accountant(Budget(1.0), trust=Trust.LOCAL, noise=noise, strict=False)
-        message = json.loads(
-            json.dumps(asked.answer(own, feedback_on(outside, action, turn), "me")[0].tolist())
-        )
-        outside.observe_message(posed, message, f"user {turn}", ticket=ticket)
-        assert own.spent("me") == outside.gate.spent(f"user {turn}") == inside.gate.spent(f"user {turn}")  # type: ignore[attr-defined]
-        assert own.spent("me").epsilon == 1
-        for one, other in zip(state(inside), state(outside), strict=True):
-            assert np.array_equal(one, other)
-    assert inside.rounds.observed == outside.rounds.observed == 30
-    assert len(outside.waiting) == 0
 
 
 def test_questions_are_asked_while_others_wait_each_with_a_threshold_of_its_own() -> None:

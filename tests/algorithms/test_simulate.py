@@ -14,9 +14,6 @@ PATHS = SemiBandit(
     [0.8, 0.6, 0.7, 0.9, 0.8, 0.3],
 )
 
-NEVER_LEARN = {"published/cucb-dp", "published/cucb-dp-least", "published/dp-se", "dp-best-arm"}
-"""Within 60 rounds a radius leaves every index at 1, or no epoch ends, or no arm is out: no draw matters."""
-
 
 def problem_for(name):
     return PATHS if name.startswith("cucb") else build_problem(learners[name].default_problem)
@@ -26,18 +23,6 @@ def trace(name, runs, **settings):
     problem = problem_for(name)
     build = learners[name].build(problem, epsilon=100.0, horizon=60)
     return simulate(build, problem, **{"horizon": 60, "runs": runs, "seed": 3, "checkpoints": 8, **settings})
-
-
-@pytest.mark.slow_cells("dp-bandit")
-@pytest.mark.few(4)
-@pytest.mark.parametrize("name", learners)
-def test_a_run_depends_on_the_seed_and_its_own_number_only(name):
-    many = trace(name, 130)
-    np.testing.assert_array_equal(trace(name, 65).regret, many.regret[:, :65])
-    np.testing.assert_array_equal(trace(name, 3).regret, many.regret[:, :3])
-    np.testing.assert_array_equal(trace(name, 130).regret, many.regret)
-    changed = (trace(name, 130, seed=4).regret != many.regret).any()
-    assert changed or not many.regret.any() or name in NEVER_LEARN
 
 
 @pytest.mark.slow_cells("cascade-ucb-rr")
@@ -58,17 +43,6 @@ def test_more_lanes_than_fit_in_one_array_change_nothing():
     np.testing.assert_array_equal(wide.regret[:, :100], trace("cucb-ldp2", 100).regret)
     np.testing.assert_array_equal(wide.regret, trace("cucb-ldp2", 64 * 17, workers=2).regret)
     assert (wide.regret[:, -64:] != wide.regret[:, :64]).any()
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", learners)
-def test_regret_and_reward_add_up(name):
-    result = trace(name, 20)
-    benchmark = problem_for(name).benchmark
-    np.testing.assert_allclose(
-        result.regret + result.reward, np.repeat(benchmark * result.rounds[:, None], 20, axis=1)
-    )
-    assert (np.diff(result.regret, axis=0) >= -1e-9).all()  # exact oracles: no round beats the benchmark
 
 
 def test_statistics_are_over_runs():
@@ -97,6 +71,7 @@ def test_checkpoints_ascend_from_the_first_round_to_the_horizon():
     ("setting", "value"),
     [
         ("horizon", 0),
+        ("horizon", 2**63),
         ("runs", 0),
         ("runs", -1),
         ("workers", 0),
@@ -111,12 +86,3 @@ def test_what_cannot_be_simulated_is_refused(setting, value):
     problem = problem_for("cucb")
     with pytest.raises(ValueError, match=f"{setting} = {value}"):
         simulate(learners["cucb"].build(problem, epsilon=1, horizon=10), problem, **settings)
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", learners)
-def test_one_round_can_be_simulated(name):
-    problem = problem_for(name)
-    build = learners[name].build(problem, epsilon=1.0, horizon=1)
-    result = simulate(build, problem, horizon=1, runs=2, seed=1)
-    assert result.rounds.tolist() == [1]

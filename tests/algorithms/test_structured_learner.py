@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from accountant import LONGEST_STREAM, Accountant, Budget, Simulation, Trust
+from accountant import Accountant, Budget, Simulation, Trust
 from algorithms import (
     CUCBLDP1,
     CUCBLDP2,
@@ -25,26 +25,11 @@ from algorithms import (
 )
 from algorithms.catalogue import learner_builder
 from algorithms.catalogue.structured_entries import learners
-from algorithms.play import play_phases, start_warm
-from algorithms.problems import Arms, Experts, ProblemError, RankedLists, TopK, UniformMatroid, build_problem
-from algorithms.structured_learner import PLAYS
-from mechanisms import HorizonExceeded
+from algorithms.play import play_phases
+from algorithms.problems import ProblemError, RankedLists, TopK, UniformMatroid, build_problem
 from mechanisms.parameters import ParameterError
 
-STRUCTURES = {
-    "bandit": Arms(3),
-    "semi-bandit": build_problem("shortest-path", {}).structure,
-    "matroid": build_problem("linear-matroid", {}).structure,
-    "cascade": RankedLists(items=6, positions=2),
-    "experts": Experts(4),
-}
 HORIZON = 9
-REFUSES_MORE = {"dp-hedge", "published/cucb-dp"}
-HAVE_HORIZON = [
-    name
-    for name, entry in learners.items()
-    if not name.startswith("published/") and entry.certified_form and name != "dp-best-arm"
-]
 
 
 def accountant() -> Accountant:
@@ -57,55 +42,6 @@ def make(name: str, gate: Any, horizon: int = HORIZON) -> tuple[Any, Any]:
     problem = build_problem(entry.default_problem, {})
     learner: Any = learner_builder(entry.make, problem, epsilon=1.0, delta=1e-3, horizon=horizon)(gate)
     return learner, problem
-
-
-def feedback(learner: Any, problem: Any, gate: Accountant, user: int) -> Any:
-    action = np.arange(problem.structure.size)[np.newaxis]
-    values = problem.feedback(problem.draw_records(np.random.default_rng(user), 1), action)
-    return gate.private(values, learner.feedback_domain, f"user-{user}")
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", list(learners))
-@pytest.mark.parametrize("kind", list(STRUCTURES))
-def test_a_structure_that_a_learner_does_not_play_is_refused_by_name(name: str, kind: str) -> None:
-    make_learner, structure = learners[name].make, STRUCTURES[kind]
-    settings = {"epsilon": 1.0, "delta": 1e-3, "horizon": HORIZON}
-
-    def build() -> Any:
-        given = dict(settings)
-        while True:
-            try:
-                return make_learner(structure, accountant(), **given)
-            except TypeError as error:
-                surplus = next((key for key in given if f"'{key}'" in str(error)), None)
-                if surplus is None:
-                    raise
-                del given[surplus]
-
-    if kind in PLAYS[make_learner.family]:
-        assert build().structure is structure
-    else:
-        own = make_learner.family
-        message = rf"^{make_learner.__name__} plays .*{own}.* structures, not a {type(structure).__name__}"
-        with pytest.raises(ProblemError, match=message):
-            build()
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", list(learners))
-def test_observing_before_acting_spends_nothing(name: str) -> None:
-    gate = accountant()
-    learner, problem = make(name, gate)
-    if hasattr(learner, "observe_initial"):
-        start_warm(learner, gate, problem, problem.draw_records(np.random.default_rng(0), 1))
-    paid = len(gate.ledger)
-    with pytest.raises(ValueError, match="call act"):
-        learner.observe(feedback(learner, problem, gate, 7))
-    assert len(gate.ledger) == paid
-    assert gate.spent("user-7").epsilon == 0
-    learner.act()
-    learner.observe(feedback(learner, problem, gate, 7))  # and nothing is wrong afterwards
 
 
 def test_what_was_played_is_asked_for_by_name() -> None:
@@ -130,36 +66,6 @@ def test_a_phase_that_is_over_takes_no_more_feedback() -> None:
     assert gate.spent("bob").epsilon == 0
     learner.act()
     learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, "bob"))
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", [name for name in HAVE_HORIZON if name not in REFUSES_MORE])
-def test_the_round_after_the_horizon_warns_once(name: str) -> None:
-    gate = accountant()
-    learner, problem = make(name, gate)
-    for user in range(HORIZON):
-        learner.act()
-        learner.observe(feedback(learner, problem, gate, user))
-    learner.act()
-    with pytest.warns(HorizonPassed, match=f"more rounds than horizon={HORIZON}: it is as private") as given:
-        learner.observe(feedback(learner, problem, gate, HORIZON))
-    assert [warning.filename for warning in given] == [__file__]
-    learner.act()
-    learner.observe(feedback(learner, problem, gate, HORIZON + 1))
-
-
-@pytest.mark.parametrize("name", sorted(REFUSES_MORE))
-def test_a_certificate_that_rests_on_the_horizon_refuses(name: str) -> None:
-    """Running sums are for so many rounds: one more would cost more than epsilon."""
-    gate = accountant()
-    learner, problem = make(name, gate)
-    for user in range(HORIZON):
-        learner.act()
-        learner.observe(feedback(learner, problem, gate, user))
-    learner.act()
-    with pytest.raises(HorizonExceeded):
-        learner.observe(feedback(learner, problem, gate, HORIZON))
-    assert gate.spent(f"user-{HORIZON}").epsilon == 0
 
 
 @pytest.mark.parametrize("name", ["cucb-batch", "cascade-ucb-batch"])
@@ -202,17 +108,6 @@ def test_the_learner_of_the_issue() -> None:
         ProblemError, match=r"CascadeUCBRR plays cascade structures, not a TopK \(semi-bandit\)"
     ):
         CascadeUCBRR(TopK(arms=4, size=2), accountant(), epsilon=1.0, horizon=9)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", HAVE_HORIZON)
-def test_a_numpy_horizon_is_the_same_number(name: str) -> None:
-    """Its square does not fit into 64 bits."""
-    long = LONGEST_STREAM if name == "dp-hedge" else 10**12
-    (mine, _), (theirs, _) = (make(name, accountant(), horizon) for horizon in (long, np.int64(long)))
-    assert theirs.horizon == mine.horizon == long
-    assert type(theirs.horizon) is int
-    if hasattr(mine, "exponent"):
-        assert theirs.exponent == mine.exponent
 
 
 class _Mislaid(UniformMatroid):
@@ -282,18 +177,6 @@ def test_a_learner_of_ones_own_that_chooses_no_super_arm_is_refused_before_it_is
         with pytest.raises(ProblemError, match=words):
             ask()
     assert (len(learner.waiting), learner.waiting.issued, learner.waiting.asked) == (0, 0, 0)
-
-
-@pytest.mark.parametrize("rounds", [math.nan, "x", [[1], [1, 2]], object(), np.array([1.0])])
-def test_numbers_of_rounds_that_are_none_are_refused_by_name(rounds: Any) -> None:
-    for build in (CUCBLDP2, CascadeUCBBatch):
-        gate = Accountant(Budget(1.0), noise=np.random.default_rng(1))
-        learner = build(STRUCTURES[build.family], gate, epsilon=1.0, horizon=9)  # type: ignore[arg-type]
-        learner.act()
-        feedback = gate.private(np.zeros(learner.feedback_domain.size), learner.feedback_domain, "ann")
-        with pytest.raises(ParameterError, match=r"^rounds"):
-            learner.observe(feedback, rounds)
-        assert not len(gate.ledger)
 
 
 def test_a_learner_s_epsilon_is_one_real_number() -> None:

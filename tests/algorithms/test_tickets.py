@@ -28,14 +28,10 @@ from algorithms import (
     CascadeUCBBatch,
     CUCBBatch,
     DurableRun,
-    NothingPlayed,
     TicketRefused,
 )
-from algorithms.catalogue import learner_builder
-from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.doubling_batches import released_counts
-from algorithms.play import start_warm
-from algorithms.problems import RankedLists, TopK, build_problem
+from algorithms.problems import RankedLists, TopK
 
 ALMOST_EXACT = 1e7
 """An epsilon whose noise cannot be told from none, so that what was credited can be read off."""
@@ -102,46 +98,6 @@ def test_who_is_refused_is_not_waited_for() -> None:
         learner.act()
         with pytest.raises(BudgetExceeded):
             send(learner, "user-0", [1.0, 0.0])
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", list(learners))
-def test_every_learner_takes_late_feedback_once(name: str) -> None:
-    problem = build_problem(learners[name].default_problem, {})
-    gates = accountant(), accountant()
-    both = [learner_builder(learners[name].make, problem, epsilon=1.0, horizon=50)(gate) for gate in gates]
-    learner: Any = both[0]
-    for each, gate in zip(both, gates, strict=True):
-        if hasattr(each, "observe_initial"):
-            start_warm(each, gate, problem, problem.draw_records(np.random.default_rng(0), 1))
-    tickets = [learner.issue() for _ in range(6)]
-    with pytest.raises(NothingPlayed):
-        send(learner, "nobody", [0.0] * problem.structure.size)
-    values = [0.0] * problem.structure.size
-    for number in (4, 1, 5):
-        send(learner, f"user-{number}", values, tickets[number])
-    assert sorted(learner.tickets) == [1, 3, 4]
-    paid = len(gates[0].ledger)
-    learner.withdraw(tickets[0])
-    foreign = both[1].issue()  # type: ignore[attr-defined]
-    for wrong, why in (
-        (tickets[4], "used"),
-        (tickets[0], "used or withdrawn"),
-        (foreign, "not of this run"),
-        (f"{tickets[0].word}-99", "never issued"),
-        ("nonsense", "not of this run"),
-        (f"{tickets[0].word}-{'1' * 5000}", "not of this run"),  # ended in Python's limit on digits
-        (f"{tickets[0].word}-\N{ARABIC-INDIC DIGIT THREE}", "not of this run"),
-    ):
-        with pytest.raises(TicketRefused, match=why):
-            send(learner, "late", values, wrong)
-    with pytest.raises(ValueError, match="one round"):
-        learner.observe(
-            gates[0].private(values, learner.feedback_domain, "late"), np.array([1]), ticket=tickets[2]
-        )
-    assert len(gates[0].ledger) == paid
-    assert gates[0].spent("late").epsilon == 0
-    send(learner, "late", values, tickets[2].name)
 
 
 def test_a_refused_record_leaves_its_ticket_open() -> None:

@@ -19,11 +19,8 @@ import pytest
 from algorithms import code_fingerprint
 from algorithms.blocks import NoIdentity, identity
 from algorithms.blocks.identity import environment
-from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
-from algorithms.linear.linear_play import simulate_phases
-from algorithms.problems import build_problem, linear_problems
-from algorithms.simulate import simulate
+from algorithms.problems import build_problem
 
 
 class Colour(enum.Enum):
@@ -168,23 +165,3 @@ def test_code_counts_and_comments_do_not(tmp_path: Path, monkeypatch: pytest.Mon
     for name in ("counted_learner", "counted_beside"):
         sys.modules.pop(name, None)
     code_fingerprint.forget_sources()
-
-
-@pytest.mark.few(6)
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", learners)
-def test_a_simulation_changes_nothing_of_what_it_is_known_by(name: str) -> None:
-    problem = build_problem(learners[name].default_problem)
-    build = learners[name].build(problem, epsilon=1.0, horizon=5)
-    before = identity((build, problem))
-    simulate(build, problem, horizon=5, runs=1, seed=0)
-    assert identity((build, problem)) == before
-
-
-@pytest.mark.parametrize("name", ["pe", "dp-dpe-local"])
-def test_a_linear_simulation_changes_nothing_of_what_it_is_known_by(name: str) -> None:
-    problem = linear_problems["linear"].build()
-    build = linear_learners[name].build(problem, epsilon=1.0, horizon=50)
-    before = identity((build, problem))
-    simulate_phases(build, problem, runs=1, seed=0)
-    assert identity((build, problem)) == before

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from accountant import Accountant, Budget, Simulation
+from accountant import Accountant, Budget, BudgetExceeded, Simulation
 from algorithms import CascadeUCBBatch, CascadeUCBBatchGaussian
 from algorithms.play import play_fresh, play_records
-from algorithms.problems import Cascade
+from algorithms.problems import Cascade, RankedLists
 from algorithms.simulate import simulate
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
-from mechanisms import GaussianProfile, LaneStreams
+from mechanisms import GaussianProfile, LaneStreams, Laplace
 
 MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
 ROUNDS = 600
@@ -219,3 +219,26 @@ def test_only_an_index_of_a_confidence_level_has_a_theorem():
     bound, problem = BOUNDS["cascade-ucb-batch"], Cascade(6, 3, MEANS)
     assert not bound.covers(Instance(problem, 1.0, 1000))
     assert bound.covers(Instance(problem, 1.0, 1000, settings={"index": "confidence"}))
+
+
+def test_a_list_of_somebody_who_paid_elsewhere_is_lost_and_the_next_one_is_shown():
+    gate = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    learner = CascadeUCBBatch(
+        RankedLists(items=2, positions=2), gate, epsilon=1.0, horizon=1000, index="confidence"
+    )
+    whole = Laplace.for_epsilon(1.0, sensitivity=learner.feedback_domain.sensitivity)
+
+    def visit(user):
+        learner.act()
+        learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, user))
+
+    visit("one")  # the first list is shown once, the second once, the third twice
+    visit("two")
+    visit("three")
+    gate.release(whole, gate.private([1.0, 0.0], learner.feedback_domain, "three"))
+    with pytest.raises(BudgetExceeded, match="'three'"):
+        visit("four")
+    for user in ("five", "six"):
+        visit(user)
+    assert gate.spent("four").epsilon == 0
+    assert gate.spent("six").epsilon == 1

@@ -243,12 +243,3 @@ def test_an_epoch_begins_with_its_own_levels():
     mixed = own.mixture.upper(start, said, above, np.stack(placed, axis=1)).reshape(alone.shape)
     np.testing.assert_array_equal(np.minimum(own.index, 1.0), np.minimum(mixed, 1.0))
     assert (own.index < alone).mean() > 0.9
-
-
-@pytest.mark.parametrize("epsilon", [1e-7, 1e-3, 700.0, 5000.0])
-def test_extreme_epsilon_stays_finite(epsilon):
-    gate = Simulation(1, 64)
-    learner = CascadeUCBRR(RankedLists(5, 2), gate, epsilon=epsilon, horizon=20)
-    problem = Cascade(5, 2, [0.1, 0.2, 0.3, 0.4, 0.5])
-    for _ in play_fresh(learner, problem, gate, LaneStreams(1, 64, key=(2,)), 20):
-        assert np.isfinite(learner.estimates.index).all()

@@ -7,23 +7,11 @@ from accountant import Simulation
 from algorithms.catalogue import learner_builder
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_phases import PopulationTooSmall
-from algorithms.linear.linear_play import play_linear, simulate_phases
-from algorithms.problems import LinearBandit, ProblemError, build_problem, linear_problems
+from algorithms.linear.linear_play import simulate_phases
+from algorithms.problems import ProblemError, linear_problems
 from algorithms.simulate import checkpoint_rounds
 
 LINEAR = linear_problems["linear"]
-EVERY = pytest.mark.parametrize("name", linear_learners)
-
-
-@EVERY
-def test_entries_are_complete(name: str) -> None:
-    entry = linear_learners[name]
-    assert (entry.name, entry.family, entry.default_problem) == (name, "linear", "linear")
-    assert entry.claim.model == (name.rsplit("-", 1)[1] if name.endswith(("local", "shuffle")) else "central")
-    assert entry.as_printed.startswith("makes no privacy claim") == entry.claim.is_none
-    verdicts = ("FALSE", "holds") if name.startswith("published/") else ("certified",)
-    assert entry.as_printed.startswith((*verdicts, "makes no privacy"))
-    assert entry.certified_form in ("", *linear_learners)
 
 
 def test_the_papers_setting_is_within_reach() -> None:
@@ -92,9 +80,6 @@ def test_problem_refusals(settings: dict[str, object], message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "changed", "message"),
     [
-        ("dp-dpe-local", {"epsilon": 0.0}, "epsilon = 0.0: must be a number from 1e-07"),
-        ("dp-pe-local", {"delta": 0.0}, "delta = 0.0: must lie in \\(0, 1\\)"),
-        ("dpe", {"horizon": 0}, "horizon = 0: must be at least 1"),
         ("dpe", {"settings": {"alpha": 1.0}}, "alpha = 1.0: must be a number in"),
         ("dpe", {"settings": {"fixed_clients": 3}}, "unknown parameter 'fixed_clients'"),
         ("published/dpe-fixed-u", {"settings": {"fixed_clients": 0}}, "fixed_clients = 0"),
@@ -107,9 +92,7 @@ def test_learner_refusals(name: str, changed: dict[str, object], message: str) -
         linear_learners[name].build(LINEAR.build(), **given)  # type: ignore[arg-type]
 
 
-def test_other_problems_are_refused() -> None:
-    with pytest.raises(ProblemError, match="DPE plays linear problems, not a semi-bandit problem"):
-        learner_builder(linear_learners["dpe"].make, build_problem("top-k"), epsilon=1, horizon=9)
+def test_clients_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match="fixed_clients: must be given"):
         learner_builder(linear_learners["published/dpe-fixed-u"].make, LINEAR.build(), epsilon=1, horizon=9)(
             Simulation(0, 1)
@@ -147,33 +130,3 @@ def test_simulation_refusals(runs: int, seed: int, workers: int) -> None:
         match=rf"(runs = (0|{10**20})|seed = -1|workers = 0).*: .*must be (at least|at most|below)",
     ):
         simulate_phases(build, problem, runs=runs, seed=seed, workers=workers)
-
-
-EDGES = {
-    "one dimension": np.array([[1.0], [-1.0], [0.25]]),
-    "one action": np.array([[0.6, 0.0]]),
-    "a plane in space": np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.6, 0.0], [-1.0, 0.0, 0.0]]),
-    "ties": np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]),
-    "one of them zero": np.array([[0.0, 0.0], [0.5, 0.0]]),
-}
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("kind", EDGES)
-@EVERY
-def test_edge_cases(name: str, kind: str) -> None:
-    """Every learner plays every horizon to its end, also below its first phase, and keeps a best action."""
-    actions = EDGES[kind]
-    theta = np.zeros(actions.shape[1])
-    theta[0] = 0.5
-    problem = LinearBandit(actions, theta, 0.1, 5000, "signs")
-    for horizon in (1, 2, 3, 17, 300):
-        settings = {"fixed_clients": 4} if name.endswith("fixed-u") else {}
-        build = linear_learners[name].build(
-            problem, epsilon=20.0, delta=0.1, horizon=horizon, settings=settings
-        )
-        gate = Simulation(1, 1)
-        learner = build(gate)
-        phases = list(play_linear(learner, problem, gate, np.random.default_rng(3)))
-        assert sum(phase.rounds for phase in phases) == horizon
-        assert problem.gaps[learner.active].min() == 0.0

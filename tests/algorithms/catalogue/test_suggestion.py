@@ -87,6 +87,7 @@ def test_reasons(name, settings, expected):
         ("linear", {}, "need a delta above 0"),
         ("arms", {"epsilon": -1.0}, "epsilon = -1.0"),
         ("arms", {"horizon": 0}, "horizon = 0"),
+        ("arms", {"horizon": 2**63}, r"horizon = .*: must be below 2\^63"),
         ("arms", {"delta": 2.0}, "delta = 2.0: must be 0, or at least 7.78e-62 and below 1"),
         ("arms", {"delta": None}, "delta = None: must be 0, or"),
     ],

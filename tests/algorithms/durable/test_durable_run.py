@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import gc
-import json
 import math
 import os
 import shutil
@@ -38,14 +36,10 @@ from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.durable.run_place import pack, reopen, unpack
 from algorithms.durable.state import StateError
-from algorithms.play import start_warm
-from algorithms.problems import TopK, build_problem, linear_problems
+from algorithms.problems import TopK, build_problem
 from mechanisms import Affine, AssumptionKind, Hybrid, Interval, Laplace, OpenDPNoise
 
 pytestmark = pytest.mark.filterwarnings("ignore::algorithms.structured_learner.HorizonPassed")
-
-ROUNDS = 23
-STOPS = (0, 1, 7, 16)
 
 
 def open_accountant(noise: np.random.Generator | None = None) -> Accountant:
@@ -54,51 +48,9 @@ def open_accountant(noise: np.random.Generator | None = None) -> Accountant:
     )
 
 
-@pytest.mark.slow_cells("cascade-ucb-kl", "dp-bandit")
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", list(learners))
-def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(name: str, tmp_path: Path) -> None:
-    entry = learners[name]
-    if entry.family == "linear":
-        pytest.skip("played in phases: tested below")
-    if name == "dp-hedge":
-        pytest.skip("refused: tested below")
-    problem = build_problem(entry.default_problem, {})
-    build = learner_builder(entry.make, problem, epsilon=1.0, delta=1e-3, horizon=ROUNDS, settings={})
-    records = problem.draw_records(np.random.default_rng(3), ROUNDS + 1)
-
-    def play(interrupted: bool) -> tuple[list[Any], dict[str, Any]]:
-        run = DurableRun(build, open_accountant())
-        learner: Any = run.learner
-        if hasattr(learner, "observe_initial"):
-            start_warm(learner, run.accountant, problem, records[:1])
-        shown = []
-        for t in range(ROUNDS):
-            if interrupted and t in STOPS:
-                run.save(tmp_path / "run")
-                run.close()
-                run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
-                learner = run.learner
-            action = learner.act()
-            shown.append(action.tolist())
-            if interrupted and t in STOPS:  # between act and observe as well
-                run.save(tmp_path / "run")
-                run.close()
-                run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
-                learner = run.learner
-            values = problem.feedback(records[t + 1 : t + 2], action)
-            learner.observe(run.accountant.private(values, learner.feedback_domain, f"user-{t}"))
-        shown.append(learner.act().tolist())
-        return shown, run.accountant.to_dict()
-
-    whole, parts = play(False), play(True)
-    assert whole[0] == parts[0]
-    assert without_places(whole[1]) == without_places(parts[1])
-
-
 def test_a_learner_whose_stream_cannot_be_saved_is_refused_before_it_begins() -> None:
     problem = build_problem(learners["dp-hedge"].default_problem, {})
-    build = learner_builder(learners["dp-hedge"].make, problem, epsilon=1.0, horizon=ROUNDS)
+    build = learner_builder(learners["dp-hedge"].make, problem, epsilon=1.0, horizon=23)
     with pytest.raises(
         StateError, match=r"_sums is a PrivateStream, which cannot be saved.* is no DurableRun"
     ):
@@ -127,60 +79,6 @@ def test_a_loaded_run_charges_in_the_entries_of_one_that_never_stopped(tmp_path:
     whole = entries(None, tmp_path / "whole")
     assert len(whole) == 2
     assert [entries(stop, tmp_path / f"run{stop}") for stop in (2, 4, 6)] == [whole] * 3
-
-
-def without_places(ledger: dict[str, Any]) -> str:
-    return json.dumps(ledger, sort_keys=True)
-
-
-@pytest.mark.slow_cells("published/dp-pe-shuffle", "dpe")
-@pytest.mark.few(3)
-@pytest.mark.parametrize("name", list(linear_learners))
-def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
-    entry = linear_learners[name]
-    problem = linear_problems["linear"].build(
-        actions=12, dimension=3, length=0.6, sigma=0.1, population=300, instance=5, rewards="signs"
-    )
-    private = {"epsilon": 5.0, "delta": 0.1} if entry.claim.model != "none" else {}
-
-    def build(gate: Accountant) -> Any:
-        settings: dict[str, Any] = {"horizon": 60, "reward_bound": 1.0, **private}
-        if "dpe" in name:
-            settings |= {"population": problem.population, "sigma": problem.sigma}
-        if "fixed" in name:
-            settings["fixed_clients"] = 7
-        for surplus in ("reward_bound", "epsilon", "delta"):
-            try:
-                return entry.make(problem.actions, gate, **settings)
-            except TypeError as error:
-                if surplus in str(error):
-                    settings.pop(surplus)
-        return entry.make(problem.actions, gate, **settings)
-
-    def play(interrupted: bool) -> tuple[list[Any], str]:
-        run = DurableRun(build, open_accountant())
-        client, shown = 0, []
-        while (phase := run.learner.act()) is not None:
-            shown.append([phase.support.tolist(), phase.counts.tolist(), phase.clients])
-            reports = phase.clients if "dpe" in name else phase.rounds if phase.clients else 0
-            for _ in range(reports):
-                if interrupted and client % 11 == 3:
-                    before = run.learner.open_phase
-                    run.save(tmp_path / "run")
-                    run.close()
-                    run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
-                    names = [field.name for field in dataclasses.fields(before)]
-                    now, then = (
-                        [getattr(phase, name) for name in names] for phase in (run.learner.open_phase, before)
-                    )
-                    np.testing.assert_equal(now, then)
-                domain = phase.domain
-                values = np.cos(client + np.arange(math.prod(domain.shape)))[np.newaxis]
-                run.learner.observe(run.accountant.private(values, domain, client))
-                client += 1
-        return shown, without_places(run.accountant.to_dict())
-
-    assert play(False) == play(True)
 
 
 def build_least(gate: Any) -> CUCBBatch:

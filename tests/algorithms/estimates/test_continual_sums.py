@@ -1,15 +1,17 @@
 """Tree counters through a gate: right sums, the counters' variance, and what the ledger charges."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from accountant import Accountant, Budget, Simulation
+from accountant import Accountant, Budget, BudgetExceeded, Simulation
 from algorithms.estimates.continual_sums import PrivateHybridSums, PrivateTreeSums
-from mechanisms import BinaryTree, Box, HorizonExceeded, Hybrid, Sensitivity
+from mechanisms import BinaryTree, Box, HorizonExceeded, Hybrid, Laplace, Sensitivity
 
 PAIR = Box(0.0, 1.0, 2)
 TWO = PAIR.sensitivity
@@ -112,3 +114,82 @@ def test_a_record_beyond_the_declared_movement_is_refused() -> None:
     )
     with pytest.raises(ValueError, match="calibrated for"):
         sums.step(accountant.private([0.5, 1.0], PAIR, 1), np.array([[0, 1]]))
+
+
+def test_a_restarted_tree_sums_what_came_since() -> None:
+    """With next to no noise: running sums of all values after the release that failed."""
+    gate = Accountant(Budget(1e12), noise=np.random.default_rng(0))
+    pair = Box(0, 1, 2)
+    at = np.array([[0, 1]])
+    for sums in (
+        PrivateTreeSums(gate, BinaryTree.for_epsilon(1e11, horizon=40, sensitivity=pair.sensitivity), 2),
+        PrivateHybridSums(gate, Hybrid(epsilon=1e11, sensitivity=pair.sensitivity), 2),
+    ):
+        kind = type(sums).__name__
+        for i in range(5):
+            sums.step(gate.private([1.0, 0.5], pair, f"{kind}-{i}"), at)
+        left = float(gate.remaining_spend(f"{kind}-4").epsilon)
+        gate.release(
+            Laplace.for_epsilon(left - 1.0, sensitivity=pair.sensitivity),
+            gate.private([1.0, 0.5], pair, f"{kind}-4"),
+        )
+        i, lost = 5, False
+        while not lost:
+            try:
+                sums.step(gate.private([1.0, 0.5], pair, f"{kind}-{i}"), at)
+            except BudgetExceeded as refused:
+                lost = refused.record == f"{kind}-4"
+                assert lost
+            i += 1
+        for since in range(1, 25):
+            running = sums.step(gate.private([1.0, 0.5], pair, f"{kind}-{i}"), at)
+            np.testing.assert_allclose(running, [[since, 0.5 * since]], atol=1e-6)
+            i += 1
+
+
+def ask_at_the_door(
+    build: Callable[[Accountant], Any], node: Laplace, paid: Fraction, leaf: int, steps: int
+) -> None:
+    """Bring a user with just enough, and one with a hair less, to a counter at this leaf; play on to the end."""
+    pair = Box(0, 1, 2)
+    gate = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    counter = build(gate)
+    at = np.array([[0, 1]])
+    value = [1.0, 0.5]
+    for i in range(1, leaf):
+        counter.step(gate.private(value, pair, i), at)
+    for name, rest in (("short", paid - Fraction(1, 10**6)), ("exact", paid + Fraction(1, 10**6))):
+        elsewhere = Laplace.for_epsilon(float(1 - rest), sensitivity=pair.sensitivity)
+        gate.release(elsewhere, gate.private(value, pair, name))
+    before = gate.spent("exact").epsilon
+    with pytest.raises(BudgetExceeded, match="'short'"):
+        counter.step(gate.private(value, pair, "short"), at)
+    counter.step(gate.private(value, pair, "exact"), at)
+    for i in range(leaf + 1, steps + 1):
+        counter.step(gate.private(value, pair, i), at)
+    charged = gate.spent("exact").epsilon - before  # type: ignore[operator]
+    assert charged == pytest.approx(paid, rel=1e-36, abs=0.0)  # charges are rounded up
+
+
+def test_a_tree_asks_for_all_nodes_that_it_will_release_and_no_more() -> None:
+    pair = Box(0, 1, 2).sensitivity
+    tree = BinaryTree.for_epsilon(0.9, horizon=13, sensitivity=pair)
+    nodes = tree.materialize(13).right.sum(axis=0)
+    for leaf in range(1, 14):
+        paid = int(nodes[leaf - 1]) * Fraction(2) / Fraction(tree.mechanism.scale)
+        ask_at_the_door(lambda gate: PrivateTreeSums(gate, tree, 2), tree.mechanism, paid, leaf, 13)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_a_hybrid_counter_does_too() -> None:
+    pair = Box(0, 1, 2).sensitivity
+    hybrid = Hybrid(epsilon=0.9, sensitivity=pair)
+    for leaf in range(1, 17):
+        levels = leaf.bit_length() - 1
+        inside = leaf - (1 << levels)
+        tree = BinaryTree(horizon=max((1 << levels) - 1, 1), mechanism=hybrid.node(1))
+        nodes = int(tree.materialize(tree.horizon).right.sum(axis=0)[inside - 1]) if inside else 0
+        paid = Fraction(2) / Fraction(hybrid.node(1).scale)
+        if nodes:
+            paid += nodes * Fraction(2) / Fraction(hybrid.node(levels).scale)
+        ask_at_the_door(lambda gate: PrivateHybridSums(gate, hybrid, 2), hybrid.node(1), paid, leaf, 32)

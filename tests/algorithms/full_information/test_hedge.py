@@ -5,13 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, BudgetExceeded, Simulation
+from accountant import Accountant, Budget, Simulation
 from algorithms import DPHedge, Hedge
 from algorithms.full_information.hedge import expert_counter
 from algorithms.full_information.leader_regret import last_deviation
-from algorithms.problems import Experts, ProblemError, TopK
+from algorithms.problems import Experts
 from algorithms.theory.expert_regret import _mean_of_largest
-from mechanisms import HorizonExceeded
 
 EXPERTS = 10
 
@@ -71,30 +70,6 @@ def test_regret_where_the_tree_has_two_hundred() -> None:
     assert mean <= bound(10_000, 1.0)
 
 
-def test_every_round_pays_the_claim_once() -> None:
-    accountant = Accountant(Budget(1.0, 1e-6), noise=np.random.default_rng(0), seed=0)
-    learner = DPHedge(Experts(4), accountant, epsilon=1.0, delta=1e-6, horizon=50)
-    for user in range(50):
-        action = learner.act()[0]
-        assert sorted(action.tolist()) == [0, 1, 2, 3]
-        learner.observe(accountant.private(action % 2, learner.feedback_domain, record=user))
-    assert float(accountant.worst()[1].epsilon) == pytest.approx(1.0, abs=1e-8)
-    before = learner.weights.copy()
-    learner.act()
-    with pytest.raises(HorizonExceeded):
-        learner.observe(accountant.private(np.zeros(4), learner.feedback_domain, record="late"))
-    np.testing.assert_array_equal(learner.weights, before)
-
-
-def test_a_record_that_cannot_pay_changes_nothing() -> None:
-    accountant = Accountant(Budget(0.5, 1e-6), noise=np.random.default_rng(0), seed=0)
-    learner = DPHedge(Experts(4), accountant, epsilon=1.0, delta=1e-6, horizon=50)
-    learner.act()
-    with pytest.raises(BudgetExceeded):
-        learner.observe(accountant.private(np.ones(4), learner.feedback_domain, record=1))
-    np.testing.assert_array_equal(learner.weights, np.full((1, 4), 0.25))
-
-
 def test_experts_are_drawn_by_their_weights() -> None:
     gate = Simulation(3, 64 * 64)
     learner = Hedge(Experts(3), gate, horizon=9)
@@ -116,8 +91,3 @@ def test_without_a_horizon_it_begins_afresh(monkeypatch: pytest.MonkeyPatch) -> 
         learner.observe(accountant.private(np.array([1.0, 0.0, 0.5]), learner.feedback_domain, record=user))
     assert learner.rate == math.sqrt(8 * math.log(3) / 16)
     assert all(float(accountant.spent(user).epsilon) == pytest.approx(1, abs=1e-8) for user in range(12))
-
-
-def test_other_structures_are_refused() -> None:
-    with pytest.raises(ProblemError, match="DPHedge plays experts structures"):
-        DPHedge(TopK(4, 2), Simulation(0, 64), epsilon=1.0, delta=1e-6, horizon=9)  # type: ignore[arg-type]

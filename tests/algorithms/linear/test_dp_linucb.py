@@ -11,13 +11,10 @@ from accountant import (
     Accountant,
     Budget,
     BudgetExceeded,
-    ForeignValue,
     GaussianComposition,
     Simulation,
-    Trust,
-    TrustViolation,
 )
-from algorithms import DPLinUCB, DurableRun, HorizonPassed, TicketRefused
+from algorithms import DPLinUCB
 from algorithms.claim import View
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.estimates import doubling_batches
@@ -27,7 +24,7 @@ from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.linear.contextual_play import play_contexts
 from algorithms.linear.dp_linucb import LinUCB
 from algorithms.problems import LinearContexts, ProblemError
-from mechanisms import DomainError, LaneStreams
+from mechanisms import LaneStreams
 
 THETA = np.array([0.6, -0.3, 0.5])
 
@@ -179,10 +176,6 @@ def test_what_it_claims():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("epsilon", 0.0),
-        ("delta", 0.0),
-        ("delta", 1.0),
-        ("horizon", 0),
         ("norm", 0.0),
         ("norm", math.inf),
         ("norm", "1"),
@@ -212,28 +205,6 @@ def test_contexts_that_are_none_are_refused(contexts):
         made(Simulation(0, 64)).policy.choose(contexts)
 
 
-def test_other_feedback_and_other_trust_are_refused():
-    learner = made(Simulation(0, 64))
-    moments = learner.feedback_domain.moments(np.zeros((64, 3)), 1.0)
-    with pytest.raises(ForeignValue):
-        learner.observe(Simulation(1, 64).private(moments, learner.feedback_domain, 0))
-    with pytest.raises(DomainError):
-        Accountant(Budget(1.0)).private(moments[0] + 1.0, learner.feedback_domain, 0)
-    with pytest.raises(TrustViolation):
-        made(Accountant(Budget(1.0), trust=Trust.LOCAL))
-
-
-def test_a_round_beyond_the_horizon_warns_once():
-    learner = made(Simulation(0, 64), horizon=1)
-    report = learner.gate.private(
-        learner.feedback_domain.moments(np.zeros((64, 3)), 1.0), learner.feedback_domain, 0
-    )
-    learner.observe(report)
-    with pytest.warns(HorizonPassed):
-        learner.observe(report)
-    learner.observe(report)
-
-
 def test_the_environment():
     problem = LinearContexts([0.6, 0.8], 5)
     contexts = problem.draw_contexts(LaneStreams(1, 64), 64)
@@ -249,61 +220,6 @@ def test_the_environment():
             LinearContexts(wrong, 5)
     with pytest.raises(ProblemError, match="actions = "):
         LinearContexts([0.5], 0)
-
-
-def test_a_ticket_is_for_one_round_s_feedback_and_tells_nothing_of_it(tmp_path):
-    def moments(run, user):
-        domain = run.learner.feedback_domain
-        return run.accountant.private(domain.moments([0.6, 0.0, 0.8], 1.0), domain, user)
-
-    with DurableRun(made, Accountant(Budget(4.0, 1e-3))) as run:
-        ann, bob, cid = (run.learner.issue() for _ in range(3))
-        assert ann.action.shape == (1, 0)
-        assert list(run.learner.tickets) == [1, 2, 3]
-        run.learner.observe(moments(run, "bob"), ticket=bob)
-        run.learner.withdraw(cid)
-        run.save(tmp_path / "run")
-    with DurableRun.load(tmp_path / "run", made) as run:
-        for gone in (bob, cid.name, "another-1"):
-            with pytest.raises(TicketRefused):
-                run.learner.observe(moments(run, "eve"), ticket=gone)
-        with pytest.raises(ForeignValue):
-            run.learner.observe(moments(DurableRun(made, Accountant(Budget(4.0, 1e-3))), "ann"), ticket=ann)
-        assert (run.learner.rounds.observed, list(run.learner.tickets)) == (1, [1])
-        run.learner.observe(moments(run, "ann"), ticket=ann.name)
-        run.learner.observe(moments(run, "dan"))  # as before, without one
-        assert (run.learner.rounds.observed, dict(run.learner.tickets)) == (3, {})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stops", [(7,), (0, 3, 8, 20)])
-def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(stops, tmp_path):
-    problem = LinearContexts(THETA, 4)
-
-    def build(gate):
-        return made(gate, epsilon=20.0)
-
-    def play(stops):
-        accountant = Accountant(
-            Budget(20.0, 1e-3), composition=GaussianComposition(), noise=np.random.default_rng(1), seed=2
-        )
-        run = DurableRun(build, accountant)
-        environment, shown = LaneStreams(3, 64), []
-        for user in range(25):
-            if user in stops:
-                run.save(tmp_path / "run")
-                run.close()
-                run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
-            learner = run.learner
-            contexts = problem.draw_contexts(environment, 64)[:1]
-            chosen = learner.policy.choose(contexts)
-            shown.append(int(chosen[0]))
-            moments = learner.feedback_domain.moments(contexts[0, chosen], [1.0])
-            learner.observe(run.accountant.private(moments, learner.feedback_domain, user))
-        assert run.learner.releases > 2
-        return shown, run.learner.policy.estimate.tolist(), float(run.accountant.worst()[1].epsilon)
-
-    assert play(stops) == play(())
 
 
 @pytest.mark.parametrize("make", [DPLinUCB, LinUCB])

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, Simulation
 from accountant.refusals import Refusal
-from algorithms import DurableRun
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear import report_noise
 from algorithms.linear.dp_pe import PE, DPPECentral
@@ -233,27 +232,6 @@ def test_a_client_pays_once_in_all_epochs(name, short_epochs):
     assert learner.open_phase is phase
 
 
-@pytest.mark.slow
-def test_a_run_of_phases_goes_on_over_an_epoch_s_end(short_epochs, tmp_path):
-    def play(interrupted):
-        build = functools.partial(built, "dp-dpe-central", horizon=None)
-        run = DurableRun(build, Accountant(Budget(20.0, 0.1), noise=np.random.default_rng(1), seed=1))
-        client, shown = 0, []
-        for step in range(9):
-            phase = run.learner.act()
-            shown.append([phase.support.tolist(), phase.counts.tolist(), phase.clients, run.learner.epoch])
-            if interrupted:
-                run.save(tmp_path / "run")
-                run.close()
-                run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(step))
-            client = report_all(run.learner, run.accountant, phase, client)
-        return shown, [run.accountant.spent(number).epsilon for number in range(client)]
-
-    whole = play(False)
-    assert whole == play(True)
-    assert whole[0][-1][-1] == 1
-
-
 @pytest.mark.parametrize("name", ["dpe", "pe"])
 def test_rounds_cut_the_last_phase_and_nobody_reports_in_it(name):
     build = functools.partial(built, name, horizon=None)
@@ -264,13 +242,6 @@ def test_rounds_cut_the_last_phase_and_nobody_reports_in_it(name):
         simulate_phases(build, PROBLEM, runs=2, seed=1)
     with pytest.raises(ValueError, match="horizon = 0"):
         simulate_phases(build, PROBLEM, runs=2, seed=1, rounds=0)
-
-
-def test_as_printed_they_need_a_horizon():
-    for name in linear_learners:
-        if name.startswith("published/"):
-            with pytest.raises(ValueError, match="horizon = None: must be given: its widths are printed for"):
-                linear_learners[name].build(PROBLEM, epsilon=2.0, delta=0.1, horizon=None)
 
 
 def test_a_phase_that_cannot_be_shuffled_is_refused_and_nothing_changes(monkeypatch):

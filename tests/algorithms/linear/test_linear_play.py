@@ -16,38 +16,6 @@ PROBLEM = linear_problems["linear"].build(
 HORIZON = 600
 
 
-class Given:
-    """The averages of `PROBLEM`, from a stream that no order of clients is drawn from."""
-
-    population, replacement = PROBLEM.population, False
-
-    def __init__(self):
-        self.rng = np.random.default_rng(5)
-
-    def draw_averages(self, support, counts, clients, rng):
-        return PROBLEM.draw_averages(support, counts, clients, self.rng)
-
-
-def played(name, together):
-    settings = {"fixed_clients": 9} if name.endswith("fixed-u") else {}
-    build = learner_builder(
-        linear_learners[name].make, PROBLEM, epsilon=5.0, delta=0.1, horizon=HORIZON, settings=settings
-    )
-    gate = Simulation(3, 1)
-    learner = build(gate)
-    list(play_linear(learner, Given(), gate, np.random.default_rng(0), together=together))
-    return learner
-
-
-@pytest.mark.few(8)
-@pytest.mark.parametrize("name", linear_learners)
-def test_reports_that_come_together_teach_the_same(name):
-    one, many = played(name, together=False), played(name, together=True)
-    assert many.learned.averages == pytest.approx(one.learned.averages, abs=1e-12)
-    assert many.communication == one.communication
-    assert many.active.tolist() == one.active.tolist()
-
-
 @pytest.mark.parametrize("name", ["dp-dpe-local", "dp-pe-central"])
 def test_an_accountant_takes_one_report_at_a_time(name):
     build = learner_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=1e-3, horizon=HORIZON)

@@ -5,14 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import beta
 
 from accountant import Accountant, Budget
-from algorithms.catalogue.structured_entries import learners
-from algorithms.play import play_records
 from algorithms.problems import Arms, SemiBandit
 from algorithms.published import DPIMED, DPSE, AdaPKLUCB, LazyDPTS
 from algorithms.theory.published_bandit_regret import _elimination_plays, _episode_plays
@@ -185,27 +181,6 @@ def test_dp_se_starts_in_turn_and_removes_what_is_further_off_than_its_radii():
     assert learner.left.tolist() == [[True, True, False]]
     assert accountant.worst()[1].epsilon == epsilon
     assert [learner.act()[0, 0], next(literal)] == [0, 0]
-
-
-@pytest.mark.slow
-@settings(max_examples=20)
-@given(
-    epsilon=st.floats(0.01, 20),
-    arms=st.integers(1, 6),
-    rounds=st.integers(1, 40),
-    seed=st.integers(0, 99),
-    name=st.sampled_from(["published/adap-klucb", "published/dp-imed", "published/lazy-dp-ts"]),
-)
-def test_a_record_pays_epsilon_once(epsilon, arms, rounds, seed, name):
-    accountant = Accountant(Budget(epsilon), noise=np.random.default_rng(seed), seed=seed)
-    problem = SemiBandit(Arms(arms), np.linspace(0.1, 0.9, arms))
-    records = (np.random.default_rng(seed).random((rounds + 1, arms)) < 0.5).astype(float)
-    learner = learners[name].make(problem.structure, accountant, epsilon=epsilon)
-    for _ in play_records(learner, problem, accountant, records):
-        pass
-    # 1 / (1 / epsilon) may round
-    assert float(accountant.worst()[1].epsilon) == pytest.approx(epsilon, rel=1e-15)
-    assert accountant.worst()[1].epsilon <= epsilon
 
 
 @pytest.mark.parametrize("make", [AdaPKLUCB, DPIMED])

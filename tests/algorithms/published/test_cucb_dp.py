@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget
+from accountant import Accountant, Budget, BudgetExceeded
 from algorithms.play import play_records
 from algorithms.problems import SemiBandit, ShortestPath, TopK, UniformMatroid
 from algorithms.published import CUCBDP, CUCBDPLeast
@@ -119,15 +119,29 @@ def test_one_round_has_no_noise_and_says_so(learner):
         built.observe(accountant.private(np.ones(2), built.feedback_domain, 2))
 
 
-@pytest.mark.parametrize("learner", [CUCBDP, CUCBDPLeast])
-def test_a_round_beyond_the_horizon_is_refused(learner):
-    problem = SemiBandit(TopK(3, 2), [0.1, 0.5, 0.9])
-    accountant = Accountant(Budget(math.inf), noise=np.random.default_rng(1), seed=2)
-    built = learner(problem.structure, accountant, epsilon=1.0, horizon=6)
-    for _ in play_records(built, problem, accountant, np.ones((7, 3))):
-        pass
-    charged = len(accountant.ledger)
-    built.act()
-    with pytest.raises(HorizonExceeded):
-        built.observe(accountant.private(np.ones(2), built.feedback_domain, 7))
-    assert len(accountant.ledger) == charged
+def test_a_tree_with_somebody_who_paid_elsewhere_starts_afresh():
+    gate = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    learner = CUCBDP(TopK(arms=3, size=3), gate, epsilon=1.0, horizon=1000)
+    whole = Laplace.for_epsilon(1.0, sensitivity=learner.feedback_domain.sensitivity)
+
+    def visit(user):
+        learner.act()
+        learner.observe(gate.private([1.0, 0.0, 1.0], learner.feedback_domain, user))
+
+    for i in range(5):
+        visit(f"user-{i}")
+    spare = Laplace.for_epsilon(
+        float(gate.remaining_spend("user-4").epsilon) - 1e-9, sensitivity=whole.sensitivity
+    )
+    gate.release(spare, gate.private([1.0, 0.0, 1.0], learner.feedback_domain, "user-4"))
+    before = learner.index.copy()
+    with pytest.raises(BudgetExceeded, match="'user-4'"):
+        visit("user-5")
+    assert not learner.count.any()
+    np.testing.assert_array_equal(learner.index, before)
+    assert gate.spent("user-5").epsilon == 0
+    for i in range(6, 120):
+        visit(f"user-{i}")
+        np.testing.assert_array_equal(learner.count, np.full((1, 3), i - 5.0))
+    assert (learner.index <= before).all()
+    assert gate.worst()[1].epsilon <= 1

@@ -128,10 +128,3 @@ def test_fixed_number_of_clients() -> None:
     phase = learner.act()
     assert phase is not None
     assert phase.clients == 30
-
-
-def test_the_catalogue_says_who_is_certified() -> None:
-    for name, entry in linear_learners.items():
-        assert entry.name == name
-        assert entry.claim.source
-        assert entry.make.__module__.startswith("algorithms.published.") is name.startswith("published/")

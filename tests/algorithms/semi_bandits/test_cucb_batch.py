@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 
-from accountant import Accountant, Budget, Coupled, Simulation
+from accountant import Simulation
 from algorithms import CUCBBatch, CUCBBatchGaussian
 from algorithms.play import play_fresh
 from algorithms.problems import (
@@ -167,33 +167,6 @@ def test_more_arms_are_fed_where_they_are_played_together_the_more_the_longer(ep
 def test_a_horizon_is_refused_before_arms_are_counted(horizon):
     with pytest.raises(ValueError, match=r"horizon = .*: must be"):
         CUCBBatch(PATHS, Simulation(1, 64), epsilon=1.0, horizon=horizon)
-
-
-@pytest.mark.slow_cells("10.0-2")
-@pytest.mark.few(2)
-@pytest.mark.parametrize("record", [1, 2])
-@pytest.mark.parametrize("epsilon", [1.0, 10.0])
-def test_a_record_loses_epsilon_at_most_and_a_record_of_full_batches_all_of_it(epsilon, record):
-    """Exact losses in 1,280 lanes: q = 1 of 2 arms is fed at epsilon = 1, and both at 10."""
-    gate = Coupled(8, 64 * 20, 1)
-    learner = CUCBBatch(TopK(3, 2), gate, epsilon=epsilon, horizon=60)
-    for t in range(1, 61):
-        learner.act()
-        values = np.zeros((2, gate.lanes, 2))
-        values[0] = t == record
-        learner.observe(gate.private(values, learner.feedback_domain, t))
-    assert not gate.divergences
-    assert gate.loss.max() == pytest.approx(epsilon, rel=1e-9)
-
-
-@pytest.mark.parametrize("epsilon", [0.7, 9.0])
-def test_the_worst_record_pays_epsilon(epsilon):
-    accountant = Accountant(Budget(epsilon), noise=np.random.default_rng(5), seed=6)
-    learner = CUCBBatch(TopK(5, 3), accountant, epsilon=epsilon, horizon=100)
-    for t in range(100):
-        learner.act()
-        learner.observe(accountant.private([1.0, 0.5, 0.0], learner.feedback_domain, t))
-    assert epsilon * (1 - 1e-15) <= accountant.worst()[1].epsilon <= epsilon
 
 
 @pytest.mark.slow

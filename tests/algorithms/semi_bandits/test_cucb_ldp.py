@@ -1,10 +1,12 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from accountant import Simulation
+from accountant import Accountant, Budget, Simulation, Trust
 from algorithms import CUCBLDP1, CUCBLDP2
+from algorithms.play import play_records
 from algorithms.problems import MaximumCoverage, SemiBandit, ShortestPath, TopK, UniformMatroid
 
 # Ids do not ascend along these paths: s-b-t walks edges 1, 2 but s-a-c-t walks 4, 3, 0.
@@ -96,3 +98,14 @@ def test_a_horizon_of_one_round_has_radius_zero(learner):
     np.testing.assert_array_equal(played, np.tile([0, 1], (64, 1)))
     built.observe(gate.private(np.ones((64, 2)), built.feedback_domain, 1))
     assert np.all((built.estimates.index >= 0) & (built.estimates.index <= 1))
+
+
+def test_a_user_on_a_shorter_path_pays_less_to_ldp1():
+    """|S_t| epsilon / K; the longest path pays epsilon, which is large here so that both are walked."""
+    problem = SemiBandit(ShortestPath([("s", "t"), ("s", "a"), ("a", "t")], "s", "t"), [0.5, 0.5, 0.5])
+    accountant = Accountant(Budget(128.0), trust=Trust.LOCAL, noise=np.random.default_rng(5), seed=6)
+    learner = CUCBLDP1(problem.structure, accountant, epsilon=128.0, horizon=40)
+    records = (np.random.default_rng(7).random((41, 3)) < 0.5).astype(float)
+    assert len(list(play_records(learner, problem, accountant, records))) == 40
+    paid = {accountant.spent(record).epsilon for record in range(1, 41)}
+    assert paid == {Fraction(64), Fraction(128)}

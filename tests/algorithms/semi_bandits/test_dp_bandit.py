@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, BudgetExceeded, Coupled, GaussianComposition, Simulation
+from accountant import Simulation
 from algorithms import (
     CUCBBatch,
     CUCBBatchGaussian,
@@ -16,8 +16,7 @@ from algorithms import (
 )
 from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.doubling_batches import released_counts
-from algorithms.play import play_records
-from algorithms.problems import Arms, ProblemError, SemiBandit, TopK
+from algorithms.problems import Arms, SemiBandit
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 
@@ -83,52 +82,6 @@ def test_counts_where_shares_fall():
     assert all(
         share <= max(0.1, 1.5 / j) + 1 / n for j, (n, share) in enumerate(zip(ends, shares, strict=False), 1)
     )
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_a_record_pays_epsilon_once(epsilon):
-    problem = SemiBandit(Arms(3), [0.2, 0.5, 0.9])
-    accountant = Accountant(Budget(epsilon), noise=np.random.default_rng(5), seed=6)
-    records = (np.random.default_rng(7).random((201, 3)) < 0.5).astype(float)
-    learner = DPBandit(problem.structure, accountant, epsilon=epsilon, horizon=200)
-    for _ in play_records(learner, problem, accountant, records):
-        pass
-    assert accountant.worst()[1].epsilon == epsilon
-    learner.act()
-    again = accountant.private([1.0], learner.feedback_domain, 1)
-    with pytest.raises(BudgetExceeded):
-        learner.observe(again)
-
-
-def test_a_record_pays_epsilon_and_delta_once():
-    accountant = Accountant(
-        Budget(1.0, DELTA), composition=GaussianComposition(), noise=np.random.default_rng(5), seed=6
-    )
-    learner = DPBanditGaussian(Arms(2), accountant, epsilon=1.0, delta=DELTA, horizon=100)
-    for record in range(100):
-        learner.act()
-        learner.observe(accountant.private([1.0], learner.feedback_domain, record))
-    assert 1 - 1e-8 <= accountant.worst()[1].epsilon <= 1
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("record", [1, 9])
-def test_the_largest_loss_is_epsilon(record):
-    """In 2,560 lanes, exactly; the record's batch is released, and its neighbour's differs by one."""
-    gate = Coupled(8, 64 * 40, 1)
-    learner = DPBandit(Arms(3), gate, epsilon=1.0, horizon=60)
-    for t in range(1, 61):
-        learner.act()
-        values = np.zeros((2, gate.lanes, 1))
-        values[0] = t == record
-        learner.observe(gate.private(values, learner.feedback_domain, t))
-    assert not gate.divergences
-    assert gate.loss.max() == pytest.approx(1.0, rel=1e-9)
-
-
-def test_one_arm_at_a_time_only():
-    with pytest.raises(ProblemError, match="DPBandit plays bandit structures, not a TopK"):
-        DPBandit(TopK(4, 2), Simulation(0, 64), epsilon=1.0, horizon=9)
 
 
 def regret(name, problem, epsilon, horizon, runs=128):

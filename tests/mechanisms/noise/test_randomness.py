@@ -119,3 +119,13 @@ def test_sizes_lead_with_the_lanes() -> None:
         streams.for_lanes(np.array([3, 2]))
     with pytest.raises(ParameterError, match="ascend"):
         streams.for_lanes(np.array([3, 64]))
+
+
+def test_binomial_draws_of_a_lane_do_not_depend_on_the_other_lanes():
+    n, p = np.full((64 * 3, 2), 10**9), np.linspace(0, 1, 64 * 6).reshape(64 * 3, 2)
+    all_lanes = LaneStreams(1, 64 * 3).binomial(n, p)
+    last = LaneStreams(1, 64, first_block=2).binomial(n[128:], p[128:])
+    np.testing.assert_array_equal(all_lanes[128:], last)
+    assert (all_lanes[0, 0], all_lanes[-1, -1]) == (0, 10**9)
+    with pytest.raises(ParameterError, match="leading axis"):
+        LaneStreams(1, 64).binomial(n, p)
