@@ -421,3 +421,10 @@ def test_a_table_moves_its_results_as_far_as_its_entries_are_apart() -> None:
     assert Table([2, 2]).stability == Table([[0.5, 0.5]] * 2).stability == 0.0
     for entries, apart in (([1.0, 2.0, 4.0], 3.0), ([[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]], 2.5)):
         assert apart <= Table(entries).stability <= apart * (1.0 + 1e-14)
+
+
+def test_chains_apply_their_parts_one_after_another_to_numbers_and_vectors() -> None:
+    clip, shift = Clip(0, 1), Affine(2.0, 1.0)
+    for values in (0.25, [0.25, 7.0], [[-3.0], [0.5]]):
+        np.testing.assert_array_equal((clip >> shift)(values), shift(clip(values)))
+    assert (clip >> Above([0.5]))([0.25]).tolist() == Above([0.5])(clip([0.25])).tolist()
