@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 
 from accountant import Accountant, Budget
 from accountant.gates.derivation import Derivation, ExactDomain, exact_domain
@@ -83,6 +84,15 @@ def test_a_derivation_is_read_as_it_was_written() -> None:
         _, way = derived(value)
         assert way is not None
         assert Derivation.from_list(json.loads(json.dumps(way.to_list()))) is way
+
+
+@pytest.mark.parametrize(("threshold", "same"), [(0.0, True), (0.999, True), (1.0, False), (-0.001, False)])
+def test_a_threshold_reads_a_choice_only_where_it_parts_0_from_1(threshold: float, same: bool) -> None:
+    """Above a threshold of 1 there is no coordinate, and above one below 0 the first one is."""
+    value = accountant().private([0, 1, 0], OneHot(3), "ann").map(FirstAbove(threshold))
+    _, way = derived(value)
+    assert way is not None
+    assert way.steps[-1].op == ("category of one-hot" if same else "first above")
 
 
 def test_what_has_no_rule_has_no_derivation() -> None:
