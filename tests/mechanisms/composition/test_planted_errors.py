@@ -7,6 +7,8 @@ have few nodes: without the term an interval would miss the δ that the untouche
 
 from __future__ import annotations
 
+import random
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,9 +16,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from kinds_of_curves import JOINING, KINDS, PLAIN, REPLACING
+from syrupy.assertion import SnapshotAssertion
 
+from mechanisms import Neighbouring
 from mechanisms.arrays import FloatArray
+from mechanisms.composition.composed_loss import compose
 from mechanisms.composition.contour import Contour, TiltedLoss, _log_tails, plan_contour
+from mechanisms.composition.enclosure import lower_end
 from mechanisms.composition.lattice import LatticeContour, lattice_contour
 from mechanisms.composition.product import engines
 from mechanisms.composition.saddle import saddle_for_epsilon
@@ -170,3 +177,53 @@ def test_values_that_are_off_by_as_much_as_stated_are_inside(epsilon: float, mov
         assert low <= lower, name
         assert high >= upper, name
         assert high - low <= 0.2 * upper
+
+
+FIGURES = 2.0**-20
+"""Unit roundoff of floats with the digits of single precision, nearly: what is counted for rounding is seen then."""
+
+
+@pytest.fixture
+def coarse_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, module in list(sys.modules.items()):
+        if name.startswith("mechanisms.") and hasattr(module, "ROUNDING"):
+            monkeypatch.setattr(module, "ROUNDING", FIGURES)
+
+
+def shown(low: float, high: float) -> str:
+    """Give both ends, the lower one by its distance; one of a few true roundings is no figure."""
+    return f"{high:.6g}, lower by " + (f"{high - low:.3g}" if high - low > 1e-10 * high else "little")
+
+
+@pytest.mark.usefixtures("coarse_floats")
+@pytest.mark.parametrize("name", LOSSES)
+def test_engines_count_roundings_as_recorded(name: str, snapshot: SnapshotAssertion) -> None:
+    """A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code."""
+    loss, epsilon = LOSSES[name]
+    found = [
+        f"{engine} {high:.6g}, lower by {high - low:.3g}" for engine, low, high in intervals(loss, epsilon)
+    ]
+    assert "\n".join(found) == snapshot
+
+
+@pytest.mark.usefixtures("coarse_floats")
+@pytest.mark.parametrize(
+    ("relation", "kind"),
+    [
+        *((Neighbouring.REPLACE_ONE, kind) for kind in (*PLAIN, *REPLACING)),
+        *(
+            (Neighbouring.ADD_OR_REMOVE, kind) for kind in JOINING if kind != "random allocation"
+        ),  # is a law no more
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.value,
+)
+def test_curves_and_compositions_count_roundings_as_recorded(
+    relation: Neighbouring, kind: str, snapshot: SnapshotAssertion
+) -> None:
+    """Of every kind, with parameters that no other test has, as some results are kept; widths are of roundings then."""
+    profile = KINDS[relation][kind](random.Random(f"coarse {kind}"))
+    ends = np.transpose(profile.bounds(np.array([-0.5, 0.03, 0.4]))).tolist()
+    if kind in PLAIN and profile.loss() is not None:
+        answer = compose([(profile, 3)]).delta(0.3, width=1e-3)
+        ends.append([lower_end(answer) or 0.0, answer.upper])
+    assert "\n".join(shown(low, high) for low, high in ends) == snapshot
