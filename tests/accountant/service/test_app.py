@@ -482,6 +482,7 @@ def test_bodies_that_are_no_json_objects(shared: Client, body: bytes) -> None:
         ({"mechanism": {**HALF, "scale": -1}}, "mechanism", "scale = -1: must be positive"),
         ({"mechanism": {**HALF, "scale": []}}, "mechanism", "scale"),
         ({"mechanism": {"kind": "Repeated", "mechanism": HALF, "count": 10**9}}, "mechanism", "at most 1000"),
+        ({"mechanism": {"kind": "Repeated", "mechanism": HALF, "count": 0}}, "mechanism", "count: must be a whole"),
         ({"mechanism": {"kind": "Repeated", "mechanism": {"kind": "Repeated", "mechanism": HALF, "count": 40},
                         "count": 40}}, "mechanism", "at most 1000"),
         ({"mechanism": {"kind": "PostProcessed", "mechanism": HALF, "function": "f"}}, "mechanism",

@@ -184,10 +184,18 @@ FIGURES = 2.0**-20
 
 
 @pytest.fixture
-def coarse_floats(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, module in list(sys.modules.items()):
-        if name.startswith("mechanisms.") and hasattr(module, "ROUNDING"):
+def coarse_floats(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Floats of few digits in all of mechanisms, which keeps nothing from before, and nothing of it afterwards."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("mechanisms.")]
+    kept = [value for module in modules for value in vars(module).values() if hasattr(value, "cache_clear")]
+    for module in modules:
+        if hasattr(module, "ROUNDING"):
             monkeypatch.setattr(module, "ROUNDING", FIGURES)
+    for value in kept:
+        value.cache_clear()
+    yield
+    for value in kept:
+        value.cache_clear()
 
 
 def shown(low: float, high: float) -> str:
