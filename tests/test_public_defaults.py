@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import importlib
 import inspect
@@ -39,5 +40,12 @@ def test_defaults_are_as_recorded(home: str, snapshot: SnapshotAssertion) -> Non
         for place, signature in signatures(getattr(package, name), name)
         for parameter in signature.parameters.values()
         if parameter.default is not inspect.Parameter.empty
+    ]
+    lines += [
+        f"{name}: two are equal whatever their {own.name}"
+        for name in sorted(package.__all__)
+        if dataclasses.is_dataclass(value := getattr(package, name))
+        for own in dataclasses.fields(value)
+        if not own.compare
     ]
     assert "\n".join(lines) == snapshot
