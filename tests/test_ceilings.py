@@ -1,4 +1,4 @@
-"""Ceilings on the size of each package: code lines, public functions and classes, files, floors.
+"""Ceilings on each package: code lines, public functions and classes, files, floors of rooms, arrows between rooms.
 
 A ceiling is lowered by whoever makes a package smaller. It is raised only in a commit that says what users get for it.
 """
@@ -12,10 +12,34 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 11_219, "public functions and classes": 367, "files": 107, "floors": 8},
-    "accountant": {"code lines": 14_641, "public functions and classes": 477, "files": 140, "floors": 9},
-    "algorithms": {"code lines": 10_886, "public functions and classes": 383, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_701, "public functions and classes": 903, "files": 324, "floors": 8},
+    "mechanisms": {
+        "code lines": 11_219,
+        "public functions and classes": 367,
+        "files": 107,
+        "floors": 8,
+        "arrows": 67,
+    },
+    "accountant": {
+        "code lines": 14_641,
+        "public functions and classes": 477,
+        "files": 140,
+        "floors": 9,
+        "arrows": 93,
+    },
+    "algorithms": {
+        "code lines": 10_886,
+        "public functions and classes": 383,
+        "files": 156,
+        "floors": 9,
+        "arrows": 107,
+    },
+    "verify": {
+        "code lines": 29_701,
+        "public functions and classes": 903,
+        "files": 323,
+        "floors": 7,
+        "arrows": 86,
+    },
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -114,6 +138,7 @@ def figures(package):
         "public functions and classes": names,
         "files": len(files),
         "floors": floors(arrows),
+        "arrows": sum(map(len, arrows.values())),
     }
 
 

@@ -19,12 +19,12 @@ MODULES = sorted(
 # They show whole verifications: what those return has tests of its own, how it is printed here can wait for the night.
 DEAR = (
     "algorithms.full_information.hedge",
-    "verify.assertion",
+    "verify.verification.assertion",
     "verify.certificates.certification",
     "verify.regret_claims.local_privacy",
     "verify.regret_claims.scaling",
     "verify.regret_claims.verify_regret",
-    "verify.verification",
+    "verify.verification.verification",
 )
 
 

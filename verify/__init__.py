@@ -1,7 +1,7 @@
 """Verification of privacy claims: accounting, coupled runs, replay and black-box tests, and one verdict from them.
 
-The steps: resolve the subject (`subjects`); collect the evidence of its layers (`learners`, `bandits`, `functions`,
-`verify_mechanism`); test the worlds on which the claim may fail (`sampling`, `betting`); decide and report (`verdict`).
+The steps: resolve the subject (`verification`); collect the evidence of its layers (`learners`, `bandits`,
+`functions`); test the worlds on which the claim may fail (`sampling`, `betting`); decide and report (`verdict`).
 The terms:
 
 - *subject*: the code whose claim is verified: a learner, a plain bandit, a mechanism, or a function (also a command).
@@ -30,8 +30,6 @@ from typing import TYPE_CHECKING, Any
 from dpwitness import keep_apart, library_module
 
 if TYPE_CHECKING:
-    from verify.assertion import DPViolation as DPViolation
-    from verify.assertion import assert_dp as assert_dp
     from verify.bandits.calling.plain_bandit import PlainBandit as PlainBandit
     from verify.bandits.canaries import CanaryAudit as CanaryAudit
     from verify.bandits.canaries import audit_canaries as audit_canaries
@@ -66,12 +64,14 @@ if TYPE_CHECKING:
     from verify.regret_claims.regret_report import RegretReport as RegretReport
     from verify.regret_claims.verify_regret import regret as regret
     from verify.verdict.result import Verification as Verification
-    from verify.verification import verify as verify
+    from verify.verification.assertion import DPViolation as DPViolation
+    from verify.verification.assertion import assert_dp as assert_dp
+    from verify.verification.verification import verify as verify
 
 keep_apart()  # a user's packages of the same names may have been found before
 
 _HOMES = {
-    "verify.assertion": ("DPViolation", "assert_dp"),
+    "verify.verification.assertion": ("DPViolation", "assert_dp"),
     "verify.neighbouring.adjacency": ("Adjacency", "Pair"),
     "verify.neighbouring.add_or_remove_one": ("AddOrRemoveOne",),
     "verify.neighbouring.listed": ("Listed",),
@@ -88,7 +88,7 @@ _HOMES = {
     "verify.findings.subject_error": ("SubjectError",),
     "verify.findings.finding": ("Finding", "FindingKind", "LowerBound", "UpperBound", "Witness"),
     "verify.verdict.result": ("Verification",),
-    "verify.verification": ("verify",),
+    "verify.verification.verification": ("verify",),
 }
 
 __all__ = sorted(name for names in _HOMES.values() for name in names)

@@ -45,8 +45,8 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
     The seed depends on ``--dp-seed``, the test's id and the number of the assertion in the test, so the result
     does not depend on which other tests run, in which order or in which process.
     """
-    assertion = library_module("verify.assertion")
-    quick = library_module("verify.options").Options.significance
+    assertion = library_module("verify.verification.assertion")
+    quick = library_module("verify.verification.options").Options.significance
     options = request.config.option
     number = 0
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from zoo_table import SLACK, Row, figure, line, send_cost, verified
 
-from verify.subjects.resolve import load_object
+from verify.verification.resolve import load_object
 
 REGISTRY = Path(__file__).parents[1] / "verify" / "held_out" / "registry.py"
 held_out: Any = load_object(f"{REGISTRY}:held_out")

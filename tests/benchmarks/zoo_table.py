@@ -37,7 +37,7 @@ from typing import Any
 from verify import verify
 from verify.conduct.effort import EFFORTS
 from verify.conduct.time_limit import SECONDS
-from verify.subjects.resolve import load_object
+from verify.verification.resolve import load_object
 from verify.zoo import Specimen, specimens
 
 oracles: Any = load_object(f"{Path(__file__).parents[1] / 'verify' / 'zoo' / 'oracles.py'}:oracles")

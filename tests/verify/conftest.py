@@ -7,9 +7,9 @@ import pytest
 from forged_proofs import accepted_forgeries
 
 from dpwitness import LIBRARY
-from verify import proof_checker
 from verify.bandits import paired_runs
 from verify.conduct.effort import EFFORTS
+from verify.findings import proof_checker
 
 _FORGED: set[str] = set()
 

@@ -189,7 +189,7 @@ def test_an_error_of_our_own_is_one_line_and_a_traceback_only_if_asked_for(file,
 
 @pytest.mark.slow
 def test_an_error_of_our_own_in_the_process_of_a_subject_is_said_alike(file, monkeypatch) -> None:
-    monkeypatch.setattr("verify.verification._collect", fails)
+    monkeypatch.setattr("verify.verification.verification._collect", fails)
     subject = file("subject.py", FUNCTION.format(""))
     ran = command("verify", f"{subject}:f", "--epsilon", "1", "--debug")
     assert ran.code == 4

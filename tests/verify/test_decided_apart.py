@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from mechanisms import Laplace
-from verify import SubjectError, Verification, verification, verify
+from verify import SubjectError, Verification, verify
 from verify.findings.finding import UpperBound
 from verify.verdict.answer import Answer, SubjectKind
+from verify.verification import verification
 
 FOLDER = Path(__file__).parent / "subjects"
 MECHANISMS = FOLDER / "mechanisms_of_a_user.py"
@@ -108,4 +109,7 @@ def test_a_subject_cannot_turn_into_another() -> None:
 def test_what_a_file_changes_in_the_verifier_is_said() -> None:
     result = apart(f"{FOLDER}/patches_the_verifier.py:LAPLACE")
     assert result.verdict == "unproven"
-    assert "the replacement of verify.verify_mechanism.likeliest_event" in result.decision.reasons[0].text
+    assert (
+        "the replacement of verify.verification.verify_mechanism.likeliest_event"
+        in result.decision.reasons[0].text
+    )

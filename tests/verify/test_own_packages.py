@@ -22,8 +22,8 @@ from algorithms.code_fingerprint import forget_sources
 from dpwitness import is_installed, is_of_a_user, is_of_library, is_of_package, is_of_python
 from verify import verify
 from verify.learners.other_records import boundary_values
-from verify.subjects.python_file import import_file
-from verify.subjects.subject_identity import class_without_source
+from verify.verification.python_file import import_file
+from verify.verification.subject_identity import class_without_source
 
 ROOT = Path(__file__).parent.parent.parent
 

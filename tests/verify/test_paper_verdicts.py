@@ -10,7 +10,7 @@ import pytest
 from mechanisms import Composed, Gaussian, Laplace, Repeated, Sensitivity
 from verify import verify
 from verify.sampling.mechanism_worlds import _drawer
-from verify.verify_mechanism import upper_bound
+from verify.verification.verify_mechanism import upper_bound
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 TABLE = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "verdict_table.py"))

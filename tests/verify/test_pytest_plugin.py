@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mechanisms import Interval
-from verify.assertion import DPViolation, assert_dp
+from verify.verification.assertion import DPViolation, assert_dp
 
 SUITE = """
     import numpy as np
@@ -59,7 +59,9 @@ def test_a_false_claim_fails_with_its_witness_and_the_way_to_see_it_again(pytest
         ]
     )
     result.stdout.no_fnmatch_line("*verify(half*")  # a call without `data=` would show nothing
-    result.stdout.no_fnmatch_line("*verify/assertion.py*")  # the frames of the assertion are hidden
+    result.stdout.no_fnmatch_line(
+        "*verify/verification/assertion.py*"
+    )  # the frames of the assertion are hidden
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from mechanisms import (
 )
 from verify import verify
 from verify.findings.subject_error import SubjectError
-from verify.subjects.resolve import load_object
+from verify.verification.resolve import load_object
 
 LEARNERS = Path(__file__).parent / "subjects" / "learners.py"
 NoisyMeans: Any = load_object(f"{LEARNERS}:NoisyMeans")

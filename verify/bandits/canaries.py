@@ -24,7 +24,7 @@ from scipy import special
 
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, open_unit, real
-from verify.statistics.binomial_bounds import clopper_pearson_lower
+from verify.sampling.binomial_bounds import clopper_pearson_lower
 
 
 @dataclass(frozen=True)

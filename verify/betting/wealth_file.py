@@ -41,7 +41,7 @@ class WealthAccount:
     Attributes
     ----------
     subject, source
-        The subject's name, and a digest of its own code (`verify.subjects.subject_identity`).
+        The subject's name, and a digest of its own code (`verify.verification.subject_identity`).
     claim
         The claim in plain data.
     settings

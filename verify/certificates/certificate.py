@@ -13,14 +13,14 @@ from accountant.proofs.proof_document import FORMAT
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms.parameters import ParameterError
+from verify.findings.proof_checker import claim_as_data
 from verify.findings.sentences import Sentence
-from verify.options import Options, each_option
-from verify.proof_checker import claim_as_data
-from verify.subjects.reproduction import rerun_command
-from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result_kinds import ShownResult
 from verify.verdict.verdict import claim_words
+from verify.verification.options import Options, each_option
+from verify.verification.reproduction import rerun_command
+from verify.verification.resolve import is_registered, names_file
 
 if TYPE_CHECKING:
     from verify.certificates.certificate_check import CertificateCheck

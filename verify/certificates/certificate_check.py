@@ -13,13 +13,13 @@ from algorithms.claim import Claim
 from mechanisms import ParameterError
 from verify.certificates.certificate import Certificate
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
+from verify.findings.proof_checker import CheckedProof, check_proof, check_proof_file
 from verify.findings.sentences import Sentence, exact, remark
 from verify.findings.subject_error import SubjectError
-from verify.proof_checker import CheckedProof, check_proof, check_proof_file
-from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind
-from verify.verification import run_verification
-from verify.verify_mechanism import rebuilt
+from verify.verification.resolve import is_registered, names_file
+from verify.verification.verification import run_verification
+from verify.verification.verify_mechanism import rebuilt
 
 FORMAT = "dpwitness certificate check, version 2"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from accountant.provenance import Provenance, file_digest
 from mechanisms.parameters import DPWitnessError
 from verify.certificates.certificate import PROOF_KEYS, Certificate, certifying, said_options
-from verify.options import Options, takes
-from verify.subjects.resolve import file_of
-from verify.subjects.subject_identity import class_without_source
 from verify.verdict.result import Verification
-from verify.verification import run_verification
+from verify.verification.options import Options, takes
+from verify.verification.resolve import file_of
+from verify.verification.subject_identity import class_without_source
+from verify.verification.verification import run_verification
 
 
 class NotCertified(DPWitnessError, ValueError):

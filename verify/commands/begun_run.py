@@ -51,8 +51,8 @@ def begin_run(
     from accountant.rules.rule import read_rules
     from algorithms.catalogue.named_run import RUN_LEARNERS, NamedLearner, begin_named_run, run_learner
     from algorithms.message_learner import MessageLearner
-    from verify.subjects.own_problem import absolute_object_path, own_structure
-    from verify.subjects.resolve import names_file
+    from verify.verification.own_problem import absolute_object_path, own_structure
+    from verify.verification.resolve import names_file
 
     if "://" in learner:  # a URL may have a password: it is not repeated
         raise SettingError("--learner: must be the name of a learner, not where the run is kept")
@@ -126,12 +126,12 @@ def run_loader(
     """
     if builder is None:
         from algorithms.catalogue.named_run import load_named_run
-        from verify.subjects.own_problem import own_structure
+        from verify.verification.own_problem import own_structure
 
         load: Callable[[], Any] = partial(load_named_run, where, cache(own_structure), code=code)
     else:
         from algorithms import DurableRun
-        from verify.subjects.resolve import load_object
+        from verify.verification.resolve import load_object
 
         build = cast("Callable[[Any], Any]", load_object(builder))
         load = partial(DurableRun.load, where, build, code=code)

@@ -28,7 +28,7 @@ from verify.deployments.known_deployments import known_deployments
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
 from verify.findings.sentences import remark
-from verify.subjects.resolve import every_learner, names_file, resolve
+from verify.verification.resolve import every_learner, names_file, resolve
 
 if TYPE_CHECKING:
     from algorithms.catalogue.suggestion import LearnerTrust, Suggestion
@@ -90,7 +90,7 @@ def _suggestions(played: str, trust: LearnerTrust, epsilon: float) -> dict[float
     from algorithms.catalogue.suggestion import suggest
 
     if names_file(played):
-        from verify.subjects.own_problem import own_problem
+        from verify.verification.own_problem import own_problem
 
         problem = own_problem(played)
     else:

@@ -102,7 +102,7 @@ def _check_certificate(file: str, data: Any, subject: str | None, replay: bool, 
 
 def _check_proof(file: str, as_json: bool) -> int:
     """Check the claim of a proof, such as an audit's figure, with the independent checker."""
-    from verify.proof_checker import check_proof_file
+    from verify.findings.proof_checker import check_proof_file
 
     checked = check_proof_file(Path(file))
     if not checked.is_proof:
@@ -196,7 +196,7 @@ def _repeat_verification(file: str, said: Verification, subject: str | None) -> 
     """
     from verify.commands.command_table import COMMANDS
     from verify.commands.verify_command import asked_verification
-    from verify.verification import run_verification
+    from verify.verification.verification import run_verification
 
     assert said.witness is not None
     line = said.witness.reproduce

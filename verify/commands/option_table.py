@@ -1,7 +1,7 @@
 """Every option of the command line, once: its flag, its type and its help, from which all commands take theirs.
 
 Nothing but click is imported here, so that a shell that completes a line waits for nothing else. Where an option of
-`verify` has a field in `verify.options.Options`, a test compares the two.
+`verify` has a field in `verify.verification.options.Options`, a test compares the two.
 """
 
 from __future__ import annotations

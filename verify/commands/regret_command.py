@@ -40,7 +40,13 @@ from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
 from verify.regret_claims.saved_run import SavedRunReport, check_saved_run
 from verify.regret_claims.scaling import VARIABLES, fit_scaling
 from verify.regret_claims.verify_regret import regret, stated_value
-from verify.subjects.resolve import check_delta_is_taken, every_learner, is_registered, names_file, resolve
+from verify.verification.resolve import (
+    check_delta_is_taken,
+    every_learner,
+    is_registered,
+    names_file,
+    resolve,
+)
 
 _TWINS = {
     "bandit": "cucb",

@@ -23,7 +23,7 @@ from verify.experiments.lines import is_private, own_parameters
 from verify.findings.sentences import remark
 from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject
-from verify.subjects.resolve import names_file, resolve
+from verify.verification.resolve import names_file, resolve
 
 _CONFIDENCE = 0.95  # of each interval for itself
 _WORDS = {

@@ -44,7 +44,7 @@ from verify.experiments.simulation_document import setting_line, simulation_docu
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.printable import printable
 from verify.findings.subject_error import SubjectError
-from verify.subjects.resolve import check_delta_is_taken, every_learner
+from verify.verification.resolve import check_delta_is_taken, every_learner
 
 _CHECKPOINTS = 50
 _HORIZON, _RUNS, _EPSILON = 10_000, 20, 1.0

@@ -30,11 +30,11 @@ from verify.findings.subject_error import SubjectError
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.registry import adjacency_from_words
-from verify.options import Options
-from verify.subjects.resolve import Named, is_registered, names_file
 from verify.verdict.result import Verification
 from verify.verdict.verification_document import verification_document
-from verify.verification import run_verification
+from verify.verification.options import Options
+from verify.verification.resolve import Named, is_registered, names_file
+from verify.verification.verification import run_verification
 
 
 def verify_command(

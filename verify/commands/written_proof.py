@@ -16,8 +16,8 @@ from algorithms.problems import SettingError
 from mechanisms.composition.enclosure import lower_end
 from mechanisms.numerics.printed_numbers import as_given, at_most
 from mechanisms.numerics.rounding import up
+from verify.findings.proof_checker import check_proof
 from verify.findings.sentences import Sentence, exact
-from verify.proof_checker import check_proof
 
 _FARTHEST = 1e-2
 _TRIED = (

@@ -43,8 +43,8 @@ from verify.learners.learner_subject import (
     initial_records,
     problem_size,
 )
-from verify.subjects.own_problem import loaded_problem, problem_file
-from verify.subjects.resolve import every_learner, names_file, resolve
+from verify.verification.own_problem import loaded_problem, problem_file
+from verify.verification.resolve import every_learner, names_file, resolve
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import FigureLine, LineRole, Size
-from verify.subjects.resolve import every_learner
+from verify.verification.resolve import every_learner
 
 _CHECKPOINTS = 120
 

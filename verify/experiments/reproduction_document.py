@@ -22,8 +22,8 @@ from verify.document.elements import (
 )
 from verify.experiments.named_experiments import experiments
 from verify.findings.sentences import remark
-from verify.subjects.resolve import every_learner
 from verify.verdict.common_sections import assumptions_section, provenance_section, references_section
+from verify.verification.resolve import every_learner
 
 if TYPE_CHECKING:
     from verify.experiments.reproduce import Reproduced

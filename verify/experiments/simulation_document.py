@@ -11,8 +11,8 @@ from verify.document.elements import Block, Code, Document, Facts, FirstScreen, 
 from verify.experiments.lines import is_private
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.sentences import exact, observed, remark
-from verify.subjects.resolve import takes_delta
 from verify.verdict.common_sections import assumptions_section, provenance_section
+from verify.verification.resolve import takes_delta
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
 _ROWS = 12  # of the table of one learner

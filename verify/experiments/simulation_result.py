@@ -13,7 +13,7 @@ from accountant.provenance import Provenance, made_now
 from algorithms.problems import Value
 from verify.experiments.configuration import Configuration
 from verify.experiments.simulated_runs import SimulatedRuns, is_real, read_further, read_rounds
-from verify.subjects.resolve import takes_delta
+from verify.verification.resolve import takes_delta
 
 FORMAT = "dpwitness simulation, version 1"
 

@@ -29,7 +29,7 @@ from verify.functions.probe_result import describe_data
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.raised import Raised
 from verify.outputs.read_outputs import read_outputs
-from verify.statistics.sampled_losses import LossBound, loss_lower_bound
+from verify.sampling.sampled_losses import LossBound, loss_lower_bound
 
 _Run = Callable[[Data, Recorder | Replay], Any]
 """Function that runs the subject on data and a gate, and returns its output as a value that can be compared."""

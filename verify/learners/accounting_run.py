@@ -42,13 +42,13 @@ from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.process_state import own_steps, subjects_own
 from verify.findings.finding import Finding, FindingKind, Statement, UpperBound, add_once
+from verify.findings.proof_checker import claim_as_data
 from verify.findings.sentences import exact
 from verify.findings.subject_error import failing_place
 from verify.learners.internals import private_attribute_uses
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.payers import Pricing, within
 from verify.learners.public_state import PublicState, is_due, public_state
-from verify.proof_checker import claim_as_data
 from verify.sampling.evidence import Evidence
 
 Play = Callable[[Any, Accountant], Iterable[object]]

@@ -35,9 +35,9 @@ from algorithms.theory.linear_plans import LINEAR_PLANNED
 from algorithms.unit import ONE_REPORT
 from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
+from verify.findings.proof_checker import check_proof
 from verify.findings.sentences import Sentence, exact, observed, remark
 from verify.findings.subject_error import SubjectError, describe_error_with_location
-from verify.proof_checker import check_proof
 from verify.transcripts.neighbours import InitialOutcomes
 
 if TYPE_CHECKING:

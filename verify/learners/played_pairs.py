@@ -41,10 +41,10 @@ from verify.findings.sentences import exact
 from verify.findings.subject_error import failing_place
 from verify.learners.learner_randomness import draws_elsewhere
 from verify.learners.pair_gates import Move, Reflected, SteeredPair, Steering, Watched, gaussian_delta
+from verify.sampling.binomial_bounds import clopper_pearson_lower
 from verify.sampling.evidence import Evidence
-from verify.statistics.binomial_bounds import clopper_pearson_lower
-from verify.statistics.likeliest_event import likeliest_event, ratio_event
-from verify.statistics.sampled_losses import ROUNDING, loss_lower_bound
+from verify.sampling.likeliest_event import likeliest_event, ratio_event
+from verify.sampling.sampled_losses import ROUNDING, loss_lower_bound
 
 RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value, View.SHUFFLED.value})
 """Views in which all releases are seen."""

@@ -35,7 +35,7 @@ from verify.events.event import Event, HalfLine, RowTable
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import ViewSample
 from verify.learners.learner_case import LearnerCase
-from verify.statistics.binomial_bounds import clopper_pearson_lower
+from verify.sampling.binomial_bounds import clopper_pearson_lower
 from verify.transcripts.action_features import read_features
 from verify.transcripts.transcript import Transcript
 from verify.transcripts.view_pair import ViewPair

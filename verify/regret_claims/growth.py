@@ -21,7 +21,7 @@ from verify.conduct.progress import Progress, no_progress
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
-from verify.statistics.betting_means import mean_at_least
+from verify.sampling.betting_means import mean_at_least
 
 _MEANS = np.array([0.2, 0.8])
 _FIRST, _FACTOR, _RUNS = 128, 16, 1536

@@ -16,7 +16,7 @@ from algorithms.theory.regret_bound import Instance
 from mechanisms.parameters import ParameterError
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
-from verify.statistics.betting_means import mean_at_most
+from verify.sampling.betting_means import mean_at_most
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Regret in simulations at checkpoints, with simultaneous confidence limits, against the bound.
 
 Pseudo-regret is a sum of differences of expected rewards, at least 0 (against an exact oracle) and at most T times the
-largest of a round, and runs are independent: so betting limits are exact (`verify.statistics.betting_means`). A
+largest of a round, and runs are independent: so betting limits are exact (`verify.sampling.betting_means`). A
 violation is shown by the lower limit, which needs no range; that regret is below a bound, by the upper one.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from algorithms.linear.contextual_play import ContextualTrace
 from algorithms.simulate import Trace
 from mechanisms.arrays import FloatArray
-from verify.statistics.betting_means import mean_at_least, mean_at_most
+from verify.sampling.betting_means import mean_at_least, mean_at_most
 
 CheckpointVerdict = Literal["consistent", "violated", "undecided", "vacuous"]
 

@@ -29,7 +29,7 @@ from verify.regret_claims.proof_run import (
     ProofCheck,
 )
 from verify.regret_claims.regret_report import RegretVerdict
-from verify.subjects.own_problem import own_structure
+from verify.verification.own_problem import own_structure
 
 _RENEWED = 20.0  # rounds until all indices of bits are computed again
 

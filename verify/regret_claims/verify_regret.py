@@ -50,8 +50,8 @@ from verify.regret_claims.speaking_instances import (
     smallest_horizon,
     with_clients,
 )
-from verify.subjects.own_problem import loaded_problem, problem_file
-from verify.subjects.resolve import names_file, registered_name, resolve
+from verify.verification.own_problem import loaded_problem, problem_file
+from verify.verification.resolve import names_file, registered_name, resolve
 
 _CHECKPOINTS = 10
 _LONGEST = {

@@ -1,1 +1,1 @@
-"""Black-box tests: seeded draws of both worlds, one deciding test, and the evidence of all layers."""
+"""Black-box tests: seeded draws of both worlds, one deciding test, confidence bounds, and all layers' evidence."""

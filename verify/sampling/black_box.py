@@ -34,6 +34,7 @@ from mechanisms.parameters import ParameterError
 from verify.conduct.progress import Progress, no_progress
 from verify.events.event import Event
 from verify.events.worlds import NeighbouringWorlds
+from verify.sampling.binomial_bounds import Inversion
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.confirmation import Confirmation
 from verify.sampling.count_inversion import best_share, choose_inversion
@@ -43,7 +44,6 @@ from verify.sampling.draws import LookPlan
 from verify.sampling.event_choice import Searched, choose_events
 from verify.sampling.final_test import STOPPED_EARLY, final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
-from verify.statistics.binomial_bounds import Inversion
 
 
 def black_box_test(

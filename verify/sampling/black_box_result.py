@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from mechanisms.numerics.printed_numbers import nearest
 from verify.findings.finding import Finding, LowerBound, ReadingLaws, Statement, Witness
 from verify.findings.sentences import Sentence, exact, observed
+from verify.sampling.binomial_bounds import Inversion
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
 from verify.sampling.detection_floor import CountsOfEvent, Detectable, detectable_losses, detection_floor
-from verify.statistics.binomial_bounds import Inversion
 
 _MORE = 10  # times the draws, for which the predicted power is stated
 _NEAR = 0.01  # predicted power of that many draws, from which on a claim is near

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import special
 
 from verify.events.predicted_bound import approximate_lower, approximate_upper
+from verify.sampling.binomial_bounds import Inversion, Union
 from verify.sampling.stouffer import Stouffer, stouffer_weight
-from verify.statistics.binomial_bounds import Inversion, Union
 
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 

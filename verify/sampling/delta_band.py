@@ -27,7 +27,7 @@ from mechanisms.parameters import ParameterError
 from mechanisms.profiles.atomic_profile import lower_hull
 from verify.events.event import Event
 from verify.findings.sentences import Sentence, confident, remark
-from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
+from verify.sampling.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 
 MOST_EVENTS = 32
 _CURVE = 121  # points of the curves written to JSON

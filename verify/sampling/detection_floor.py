@@ -12,7 +12,7 @@ from scipy import special
 
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.predicted_bound import predicted_epsilon
-from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
+from verify.sampling.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 
 POWER = 0.8
 """Power at which an event counts as detectable."""

@@ -22,11 +22,11 @@ from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.findings.finding import Finding, LowerBound
 from verify.findings.sentences import Sentence
+from verify.sampling.binomial_bounds import Union
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.detection_floor import detection_floor
 from verify.sampling.independence import dependence
 from verify.sampling.tester import CandidateSource
-from verify.statistics.binomial_bounds import Union
 
 # Up to this number, twice as many draws are made as were counted before: a narrow refutation needs them.
 _MORE = 1 << 19

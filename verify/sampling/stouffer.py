@@ -32,7 +32,7 @@ from scipy import special
 
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
-from verify.statistics.binomial_bounds import Inversion, clopper_pearson_lower, clopper_pearson_upper
+from verify.sampling.binomial_bounds import Inversion, clopper_pearson_lower, clopper_pearson_upper
 
 BOX = 0.01
 """Share of the error that is spent on the box around the estimates."""

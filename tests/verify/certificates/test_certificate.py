@@ -13,7 +13,7 @@ import pytest
 from mechanisms import Laplace
 from verify import Certificate, certify
 from verify.certificates.certificate import said_options
-from verify.options import Options
+from verify.verification.options import Options
 
 QUICK: dict[str, Any] = {"effort": "quick", "samples": 5_000}
 

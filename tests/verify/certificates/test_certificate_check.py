@@ -18,9 +18,9 @@ from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from mechanisms import Gaussian, Sensitivity
 from verify import Certificate, NotCertified, SubjectError, certify
-from verify.options import Options
-from verify.proof_checker import check_proof_file, claim_as_data
-from verify.verification import run_verification
+from verify.findings.proof_checker import check_proof_file, claim_as_data
+from verify.verification.options import Options
+from verify.verification.verification import run_verification
 
 pytestmark = pytest.mark.usefixtures("small_searches")
 QUICK: dict[str, Any] = {"effort": "quick", "samples": 5_000}

@@ -14,7 +14,7 @@ from accountant.audit import AuditQuestion, audit
 from accountant.audit.release_tables import from_tables
 from mechanisms import Interval, Laplace
 from verify.commands import audit_command, command_line, written_proof
-from verify.proof_checker import CheckedProof
+from verify.findings.proof_checker import CheckedProof
 from verify.verdict.audit_document import audit_document
 
 

@@ -13,7 +13,7 @@ from verify.certificates.certification import NotCertified
 from verify.commands import verify_command
 from verify.commands.command_group import cli
 from verify.commands.shown_results import write_outputs
-from verify.proof_checker import check_proof_file
+from verify.findings.proof_checker import check_proof_file
 from verify.verdict.result import Verification
 
 FEW = ("--effort", "quick", "--samples", "5000")

@@ -21,8 +21,8 @@ from verify.commands.listed_names import NAMES
 from verify.commands.option_table import OPTIONS, RATE, Option
 from verify.deployments.known_deployments import known_deployments
 from verify.experiments.named_experiments import experiments
-from verify.options import Options, each_option
-from verify.subjects.resolve import every_learner
+from verify.verification.options import Options, each_option
+from verify.verification.resolve import every_learner
 from verify.zoo import specimens
 
 UNCOUNTED = {"--help", "-h", "--debug", "--version"}

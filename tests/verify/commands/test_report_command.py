@@ -29,10 +29,10 @@ from verify.findings.sentences import exact
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
-from verify.subjects.resolve import every_learner
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
+from verify.verification.resolve import every_learner
 
 RELEASES = r"""
 title = "A quarter"

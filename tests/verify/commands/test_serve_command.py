@@ -21,7 +21,7 @@ from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_desk import RunDesk
 from verify.commands import command_line
 from verify.commands.begun_run import run_loader
-from verify.subjects.resolve import load_object
+from verify.verification.resolve import load_object
 
 Run = Callable[..., tuple[int, str, str]]
 

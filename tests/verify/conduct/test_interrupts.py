@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-import verify.verification
+import verify.verification.verification
 from mechanisms import Interval
 from verify import verify as verified
 from verify.conduct.interrupts import Stop, count_interrupts, subject_exceptions
@@ -80,7 +80,7 @@ def test_other_threads_change_nothing() -> None:
 @pytest.mark.slow_cells("False")
 @pytest.mark.parametrize("stopped", [False, True])
 def test_presses_while_the_report_is_made_lose_nothing(stopped: bool, monkeypatch) -> None:
-    conclude = verify.verification._conclude
+    conclude = verify.verification.verification._conclude
 
     def noisy(data, rng, lanes):
         if stopped:
@@ -91,6 +91,6 @@ def test_presses_while_the_report_is_made_lose_nothing(stopped: bool, monkeypatc
         press()
         return conclude(*arguments)
 
-    monkeypatch.setattr(verify.verification, "_conclude", pressed)
+    monkeypatch.setattr(verify.verification.verification, "_conclude", pressed)
     result = verified(noisy, epsilon=1.0, effort="quick", samples=20_000, neighbours=Interval(0, 1))
     assert ("interrupted" in [finding.kind for finding in result.findings]) == stopped

@@ -10,7 +10,7 @@ import pytest
 from verify import PlainBandit, verify
 from verify.bandits.calling.run_generators import RunGenerators
 from verify.conduct.kept_outside import changed_state, class_state, function_caches
-from verify.subjects.python_file import import_file
+from verify.verification.python_file import import_file
 
 pytestmark = pytest.mark.usefixtures("small_searches")
 

@@ -16,8 +16,8 @@ from verify.events.predicted_bound import (
     promised_epsilon,
     wilson_shifted_pair,
 )
+from verify.sampling.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 from verify.sampling.count_inversion import choose_inversion
-from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 
 
 @pytest.mark.parametrize("n", [100, 10_000, 10**7])

@@ -19,7 +19,7 @@ from verify.experiments.reproduce import Reproduced
 from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.run_all import run_all
 from verify.experiments.simulated_runs import SimulatedRuns
-from verify.subjects.resolve import every_learner
+from verify.verification.resolve import every_learner
 
 TINY = Size(20, 2, 2)
 

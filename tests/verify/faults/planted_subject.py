@@ -11,7 +11,7 @@ from faults.learner_faults import LEARNER_FAULTS
 from faults.planted_learner import planted_learner
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
-from verify.subjects.resolve import resolve
+from verify.verification.resolve import resolve
 
 Found = LearnerSubject | FunctionSubject
 

@@ -16,7 +16,7 @@ from faults.planted_learner import planted_learner
 from faults.planted_subject import plant
 from mechanisms import Box, Laplace
 from verify import verify
-from verify.subjects.resolve import every_learner
+from verify.verification.resolve import every_learner
 
 DOMAIN = Box(0, 1, 2)
 LAPLACE = Laplace(scale=2.0, sensitivity=DOMAIN.sensitivity)

@@ -10,7 +10,7 @@ from faults.learner_faults import LEARNER_FAULTS
 from faults.verified_mutants import verified_mutants
 from mechanisms import Interval, Laplace
 from verify import claimed
-from verify.subjects.resolve import every_learner
+from verify.verification.resolve import every_learner
 
 pytestmark = pytest.mark.usefixtures("faults_as_library")
 

@@ -23,9 +23,9 @@ from verify.functions.function_subject import FunctionSubject
 from verify.learners.contextual_data import drawn_users
 from verify.learners.learner_on_problem import build_learner, is_contextual, is_linear, length_of_runs
 from verify.learners.learner_subject import LearnerSubject
-from verify.subjects.resolve import resolve
 from verify.verdict.result import Verification
-from verify.verification import verify
+from verify.verification.resolve import resolve
+from verify.verification.verification import verify
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 from mechanisms import Laplace
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.subject_error import blamed_place, describe_error_with_location, failing_place
-from verify.subjects.resolve import load_object
+from verify.verification.resolve import load_object
 
 RAISES = """
 def raises():

@@ -4,7 +4,7 @@ import numpy as np
 
 from mechanisms import Interval
 from verify import claimed, verify
-from verify.subjects.resolve import resolve
+from verify.verification.resolve import resolve
 
 
 class Releaser:

@@ -57,7 +57,7 @@ def test_the_longest_way_through_two_workers_is_less_than_one_in_1_7(scale, monk
         return data + rng.laplace(scale=scale)
 
     two = TwoWorkers(calls)
-    monkeypatch.setattr("verify.options.make_executor", lambda *_: two)
+    monkeypatch.setattr("verify.verification.options.make_executor", lambda *_: two)
     verify(called, epsilon=1.0, neighbours=Interval(0, 1), samples=16_000, workers=2)
     assert two.shared > 0
     assert len(calls) > 1.7 * (len(calls) - two.shared + two.longest)

@@ -1,6 +1,6 @@
 """Entries of held-out mechanisms: their known facts, and a decorator that makes one of a function.
 
-A held-out file is read by `verify.subjects.resolve.load_object`, so every mechanism can also be verified by hand:
+A held-out file is read by `verify.verification.resolve.load_object`, so every mechanism can also be verified by hand:
 ``dpwitness verify tests/verify/held_out/selection.py:top_two --epsilon 1``.
 """
 

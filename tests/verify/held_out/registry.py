@@ -13,7 +13,7 @@ from typing import Any
 
 from held_out_entry import HeldOut
 
-from verify.subjects.resolve import load_object
+from verify.verification.resolve import load_object
 
 FOLDER = Path(__file__).parent
 

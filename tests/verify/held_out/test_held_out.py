@@ -14,7 +14,7 @@ import pytest
 from verify import PlainBandit, verify
 from verify.functions.command_subject import Command
 from verify.neighbouring.adjacency import Pair
-from verify.subjects.resolve import load_object
+from verify.verification.resolve import load_object
 from verify.zoo import specimens
 
 FOLDER = Path(__file__).parent

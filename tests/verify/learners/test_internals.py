@@ -24,8 +24,8 @@ from verify.conduct.process_state import ignore_float_errors
 from verify.functions.claimed import claim_form
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.internals import private_attribute_uses
-from verify.subjects.python_file import import_file
-from verify.subjects.subject_identity import modules_of_user
+from verify.verification.python_file import import_file
+from verify.verification.subject_identity import modules_of_user
 
 HERE = __file__.rpartition("/")[2]
 

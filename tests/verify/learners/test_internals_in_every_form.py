@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from verify.learners.internals import private_attribute_uses
-from verify.subjects.python_file import import_file
+from verify.verification.python_file import import_file
 
 NAMED = (
     "return feedback._values",

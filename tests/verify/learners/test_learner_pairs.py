@@ -13,9 +13,9 @@ from algorithms.problems import SemiBandit, TopK
 from verify.conduct.effort import EFFORTS
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_pairs import _candidates_of, _Sizes
-from verify.subjects.named_adversary import named_adversary
 from verify.transcripts.neighbours import Neighbour
 from verify.transcripts.view_pair import ViewPair
+from verify.verification.named_adversary import named_adversary
 from verify.zoo.bandits import EpisodicUCB
 
 PROBLEM = SemiBandit(TopK(2, 1), np.array([0.5, 0.5]))

@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from mechanisms import Gaussian, Interval, Laplace, Sensitivity
 from verify.learners.pair_gates import Reflected, SteeredPair, Steering, Watched, gaussian_delta
-from verify.statistics.binomial_bounds import clopper_pearson_lower
+from verify.sampling.binomial_bounds import clopper_pearson_lower
 
 ONE = Interval(0.0, 1.0)
 MU = math.sqrt(1.0 / (2.0 * math.log(1250.0)))  # of the classical Gaussian mechanism at (1, 1e-3)

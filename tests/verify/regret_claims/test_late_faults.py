@@ -21,7 +21,7 @@ from verify.regret_claims import proof
 from verify.regret_claims.phase_checks import PhaseRun
 from verify.regret_claims.proof import check_run, linear_check_problem
 from verify.regret_claims.saved_run import check_saved_run
-from verify.subjects.resolve import every_learner
+from verify.verification.resolve import every_learner
 
 
 def plant(name, *methods):

@@ -17,7 +17,7 @@ from verify import RegretReport, SubjectError, regret
 from verify.commands.command_group import cli
 from verify.regret_claims import verify_regret
 from verify.regret_claims.regret_report import EXIT_CODES
-from verify.statistics.betting_means import mean_at_most
+from verify.sampling.betting_means import mean_at_most
 
 
 class Uniform(CUCBLDPBit):

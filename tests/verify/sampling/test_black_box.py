@@ -21,11 +21,11 @@ from verify.events.search import Found, search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
 from verify.events.worlds import NeighbouringWorlds
 from verify.findings.sentences import Basis
+from verify.sampling.binomial_bounds import Union
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import WorldStream
 from verify.sampling.stouffer import Stouffer
-from verify.statistics.binomial_bounds import Union
 
 Mechanism = Callable[[float, int, np.random.Generator], npt.NDArray[np.float64]]
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from verify.sampling.binomial_bounds import Union
 from verify.sampling.count_inversion import (
     best_share,
     choose_inversion,
 )
 from verify.sampling.stouffer import Stouffer
-from verify.statistics.binomial_bounds import Union
 
 
 def test_moderate_ratios_take_the_joint_region() -> None:

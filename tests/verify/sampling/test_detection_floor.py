@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from verify.sampling.binomial_bounds import Union
 from verify.sampling.count_inversion import choose_inversion
 from verify.sampling.detection_floor import detectable_losses, detection_floor
-from verify.statistics.binomial_bounds import Union
 
 
 @pytest.mark.parametrize("n", [5_000, 10_000, 10_001, 64_000, 300_000, 999_936])

@@ -17,7 +17,7 @@ from verify.functions.verify_function import verify_function
 from verify.sampling import second_test
 from verify.sampling.second_test import _SHARES, _hold, _leaves_doubt, _second_seed, hold_tests
 from verify.sampling.tester import Candidates, SingleLook
-from verify.subjects.resolve import resolve
+from verify.verification.resolve import resolve
 from verify.zoo.bandits import EpisodicUCB
 
 CLAIM = EpisodicUCB.claim.with_parameters(0.5, 0.0)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from mechanisms.arrays import FloatArray
+from verify.sampling.binomial_bounds import Union
 from verify.sampling.stouffer import BOX, Stouffer, _spread, stouffer_weight
-from verify.statistics.binomial_bounds import Union
 
 
 def miss_rates(bounds: FloatArray, epsilon: float, delta: float, n: int, m: int) -> FloatArray:

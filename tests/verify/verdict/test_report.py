@@ -21,7 +21,7 @@ from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import exact, remark
 from verify.sampling.evidence import Evidence
-from verify.statistics.likeliest_event import ratio_event
+from verify.sampling.likeliest_event import ratio_event
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide

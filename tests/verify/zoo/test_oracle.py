@@ -10,7 +10,7 @@ from oracle import by_likelihood_ratio, limit_of_events
 from oracles import oracles
 from sparse_vector_laws import svt5_masses, transcript_masses
 
-from verify.statistics.binomial_bounds import Union
+from verify.sampling.binomial_bounds import Union
 
 ONES = np.ones(10)
 SPLIT = np.repeat([2.0, 0.0], 5)

@@ -11,7 +11,7 @@ from algorithms.claim import View
 from mechanisms.parameters import ParameterError
 from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.subjects.named_adversary import named_adversary
+from verify.verification.named_adversary import named_adversary
 
 TABLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 SEED = np.random.SeedSequence(3)

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from mechanisms import Gaussian, Laplace, RandomizedResponse, Sensitivity
 from verify import verify
-from verify.statistics.likeliest_event import LossEvent, likeliest_event, ratio_event
+from verify.sampling.likeliest_event import LossEvent, likeliest_event, ratio_event
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verify.statistics.betting_means import mean_at_least, mean_at_most
+from verify.sampling.betting_means import mean_at_least, mean_at_most
 
 values = st.lists(st.floats(0, 5), min_size=1, max_size=30).map(np.array)
 

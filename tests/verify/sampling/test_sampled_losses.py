@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from verify.statistics.sampled_losses import loss_lower_bound
+from verify.sampling.sampled_losses import loss_lower_bound
 
 
 @pytest.mark.parametrize("share", [0.0005, 0.3, 1.0])

@@ -15,9 +15,9 @@ from algorithms.unit import OnePerson
 from mechanisms import CategoryToOneHot, Choose, Laplace, Repeated
 from verify import verify
 from verify.commands.command_group import cli
-from verify.options import Options
-from verify.proof_checker import check_proof, check_proof_file, claim_as_data, why_unproved
-from verify.verification import run_verification
+from verify.findings.proof_checker import check_proof, check_proof_file, claim_as_data, why_unproved
+from verify.verification.options import Options
+from verify.verification.verification import run_verification
 
 pytestmark = pytest.mark.usefixtures("small_searches")
 

@@ -181,7 +181,7 @@ class Options:
     adversary: Adversary | str | None = option(
         None,
         "For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play "
-        "against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward "
+        "against, or its name (`verify.verification.named_adversary`); for plain bandits in place of fixed reward "
         "tables.",
         rules.satisfies(
             lambda value: isinstance(value, str) or callable(getattr(value, "turn", None)),

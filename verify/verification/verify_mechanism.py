@@ -30,15 +30,15 @@ from mechanisms.noise.mechanism import is_categorical, mechanism_from_dict, neig
 from verify.conduct.conduct import Conduct
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import LowerBound, UpperBound, Witness
+from verify.findings.proof_checker import claim_as_data
 from verify.findings.references import EXACT_COMPOSITION, PROFILE
-from verify.proof_checker import claim_as_data
 from verify.sampling.evidence import Evidence, UpperProfile
 from verify.sampling.farthest_records import farthest_records
+from verify.sampling.likeliest_event import likeliest_event, loss_laws, ratio_event
 from verify.sampling.mechanism_worlds import declared_profile, mechanism_draws, mechanism_worlds
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 from verify.sampling.tester import Candidates, Tester
-from verify.statistics.likeliest_event import likeliest_event, loss_laws, ratio_event
 
 _FEW = 16
 """The most releases with a finer check of a proof: their claim lies far out in the tail of the loss."""

@@ -13,7 +13,7 @@ from verify.findings.finding import Finding, FindingKind
 from verify.findings.printable import printable
 from verify.neighbouring.adjacency import Adjacency
 from verify.verdict.result import Verification
-from verify.verification import verify
+from verify.verification.verification import verify
 
 _REMARKS = frozenset(
     {
@@ -104,7 +104,7 @@ def assert_dp(
     >>> assert_dp(noisy, epsilon=1.0, data=Interval(0, 1), effort="quick")
     Traceback (most recent call last):
         ...
-    verify.assertion.DPViolation: ...
+    verify.verification.assertion.DPViolation: ...
     """
     __tracebackhide__ = True
     result = verify(

@@ -19,7 +19,7 @@ from accountant.proofs.proof_document import claim_data, exact_number
 from algorithms.claim import Claim
 from algorithms.unit import ONE_REPORT, OnePerson
 
-CHECKER = Path(__file__).parent / "certificates" / "independent_check.py"
+CHECKER = Path(__file__).parents[1] / "certificates" / "independent_check.py"
 """The checker, which anybody may run without this library: ``python -I independent_check.py FILE``."""
 SECONDS = 300.0
 """Time limit of a check; a proof that takes longer is not accepted."""

@@ -32,6 +32,7 @@ from verify.conduct.process_state import ignore_float_errors
 from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.finding import Finding, Statement, UpperBound
+from verify.findings.proof_checker import why_unproved
 from verify.findings.sentences import remark
 from verify.findings.subject_error import SubjectError
 from verify.functions.function_subject import FunctionSubject
@@ -40,21 +41,31 @@ from verify.learners.every_family import learner_family
 from verify.learners.learner_on_problem import length_of_runs
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
 from verify.learners.verify_learner import verify_learner
-from verify.options import Options, takes
-from verify.proof_checker import why_unproved
 from verify.sampling.event_again import tester_of_witness
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import SingleLook, Tester
-from verify.subjects.named_adversary import named_adversary
-from verify.subjects.own_problem import loaded_problem
-from verify.subjects.reproduction import reproduction
-from verify.subjects.resolve import Subject, file_of, registered_name, resolve
-from verify.subjects.subject_identity import adversary_words, module_digests, modules_of_user, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision, decide
-from verify.verify_mechanism import MechanismSubject, mechanism_proof, rebuilt, upper_bound, verify_mechanism
+from verify.verification.named_adversary import named_adversary
+from verify.verification.options import Options, takes
+from verify.verification.own_problem import loaded_problem
+from verify.verification.reproduction import reproduction
+from verify.verification.resolve import Subject, file_of, registered_name, resolve
+from verify.verification.subject_identity import (
+    adversary_words,
+    module_digests,
+    modules_of_user,
+    source_digest,
+)
+from verify.verification.verify_mechanism import (
+    MechanismSubject,
+    mechanism_proof,
+    rebuilt,
+    upper_bound,
+    verify_mechanism,
+)
 
 _GROUND_SEED = 0
 _INPUT_ERRORS = (

@@ -10,8 +10,8 @@ from typing import Any
 
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.functions.function_subject import FunctionSubject
-from verify.options import Options, each_option
-from verify.subjects.resolve import Subject, every_learner
+from verify.verification.options import Options, each_option
+from verify.verification.resolve import Subject, every_learner
 
 
 def reproduction(subject: object, found: Subject, options: Options) -> str:

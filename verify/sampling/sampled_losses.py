@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.statistics.binomial_bounds import clopper_pearson_lower
+from verify.sampling.binomial_bounds import clopper_pearson_lower
 
 ROUNDING = 1e-9
 """Taken off every observed loss: sums of log density ratios are good to about 1e-13."""

@@ -14,11 +14,11 @@ from mechanisms import Interval, Laplace, Neighbouring
 from verify import AddOrRemoveOne, ReplaceOne, SubjectError, claimed
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
-from verify.subjects.resolve import resolve
-from verify.verify_mechanism import MechanismSubject
+from verify.verification.resolve import resolve
+from verify.verification.verify_mechanism import MechanismSubject
 
 UNIT = Interval(0, 1)
-FUNCTIONS = Path(__file__).parent / "subjects" / "functions.py"
+FUNCTIONS = Path(__file__).parents[1] / "subjects" / "functions.py"
 
 
 def plain(data: float, rng: Any, scale: float = 1.0) -> float:

@@ -12,9 +12,9 @@ from mechanisms import Interval, Laplace
 from verify import PlainBandit
 from verify.conduct.process_state import ignore_float_errors
 from verify.functions.command_subject import command_subject
-from verify.subjects.resolve import resolve
-from verify.subjects.subject_identity import adversary_words, module_digests, source_digest
 from verify.transcripts.adversary import ChallengeOnPlay
+from verify.verification.resolve import resolve
+from verify.verification.subject_identity import adversary_words, module_digests, source_digest
 from verify.zoo import specimens
 from verify.zoo.plain_bandits import DPUCB
 

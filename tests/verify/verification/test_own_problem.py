@@ -12,9 +12,9 @@ from algorithms.problems import ProblemError, SemiBandit
 from verify import regret, verify
 from verify.commands import command_line
 from verify.findings.subject_error import SubjectError
-from verify.subjects.own_problem import own_problem
+from verify.verification.own_problem import own_problem
 
-SHOP = f"{Path(__file__).parent / 'subjects' / 'shop.py'}"
+SHOP = f"{Path(__file__).parents[1] / 'subjects' / 'shop.py'}"
 FEW = ("--effort", "quick", "--set", "horizon=20", "--samples", "4000", "--json")
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from verify import verify
 from verify.commands.command_group import cli
 from verify.findings.subject_error import SubjectError
-from verify.subjects.python_file import import_file
+from verify.verification.python_file import import_file
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import verify.assertion
+import verify.verification.assertion
 from mechanisms import Interval, Laplace
 from verify import assert_dp
 from verify.conduct import rules
-from verify.options import Options, option, takes
-from verify.subjects.reproduction import reproduction
-from verify.subjects.resolve import resolve
-from verify.verification import verify as verified
+from verify.verification.options import Options, option, takes
+from verify.verification.reproduction import reproduction
+from verify.verification.resolve import resolve
+from verify.verification.verification import verify as verified
 
 WRONG = ("many", [1], {"a": 1}, b"x", 1j, True, None, math.nan, math.inf, 10**400, -1)
 ALLOWED = {
@@ -150,7 +150,7 @@ def test_an_option_that_is_declared_once_is_everywhere(monkeypatch):
     def stop(subject, **options):
         raise Passed(verify_patiently(subject, **options).patience)
 
-    monkeypatch.setattr(verify.assertion, "verify", stop)
+    monkeypatch.setattr(verify.verification.assertion, "verify", stop)
     with pytest.raises(Passed, match="7"):
         assert_dp(mechanism, epsilon=1.0, patience=7)
 

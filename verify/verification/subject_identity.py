@@ -23,9 +23,9 @@ from verify.conduct.process_state import subjects_own
 from verify.functions.command_subject import Command
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
-from verify.subjects.python_file import check_byte_code, is_package_of_users, of_users, own_packages
-from verify.subjects.resolve import Subject
-from verify.verify_mechanism import MechanismSubject
+from verify.verification.python_file import check_byte_code, is_package_of_users, of_users, own_packages
+from verify.verification.resolve import Subject
+from verify.verification.verify_mechanism import MechanismSubject
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

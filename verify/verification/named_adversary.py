@@ -6,8 +6,8 @@ import ast
 import inspect
 
 from mechanisms.parameters import ParameterError
-from verify.subjects.resolve import load_object, names_file
 from verify.transcripts.adversary import Adversary, AdversaryError, ChallengeOnPlay
+from verify.verification.resolve import load_object, names_file
 
 _KNOWN = "challenge"
 

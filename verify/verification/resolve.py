@@ -25,8 +25,8 @@ from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
 from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
-from verify.subjects.python_file import import_file
-from verify.verify_mechanism import MechanismSubject
+from verify.verification.python_file import import_file
+from verify.verification.verify_mechanism import MechanismSubject
 
 Subject = LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject
 """A subject of verification, of any kind."""

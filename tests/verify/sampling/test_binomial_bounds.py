@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verify.statistics.binomial_bounds import (
+from verify.sampling.binomial_bounds import (
     Union,
     clopper_pearson_lower,
     clopper_pearson_upper,

@@ -15,7 +15,7 @@ from algorithms.problems.super_arms import check_super_arms
 from verify.conduct.interrupts import subject_exceptions
 from verify.findings.subject_error import SubjectError, describe_error_with_location
 from verify.learners.learner_subject import AnyProblem
-from verify.subjects.resolve import load_object, names_file
+from verify.verification.resolve import load_object, names_file
 
 _OF_PROBLEM = ("structure", "means", "draw_feedback", "expected_reward")
 _OF_STRUCTURE = (

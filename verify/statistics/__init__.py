@@ -1,1 +1,0 @@
-"""Confidence bounds on probabilities, means and losses, from counts, bets and samples."""
