@@ -1,4 +1,4 @@
-"""What public functions and classes take where a caller says nothing is as recorded: users rely on it."""
+"""Defaults of public functions and classes, as recorded: users rely on them."""
 
 from __future__ import annotations
 

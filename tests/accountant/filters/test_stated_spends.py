@@ -1,4 +1,4 @@
-"""What every composition theorem charges, allows, guarantees and has left is as recorded."""
+"""Charges, limits, guarantees and what is left, of every composition theorem, as recorded."""
 
 from __future__ import annotations
 
