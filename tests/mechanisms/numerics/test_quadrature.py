@@ -17,6 +17,7 @@ from mechanisms.losses.gaussian_mixture_loss import (
 )
 from mechanisms.losses.privacy_loss import ComplexArray, PrivacyLoss
 from mechanisms.numerics import quadrature
+from mechanisms.numerics.quadrature import Panels
 
 LOSSES = [
     *(
@@ -129,3 +130,12 @@ def test_errors_of_mixtures_at_the_nodes_are_at_most_the_stated_ones(
                     p * mp.exp(m / s * (at - m / (2 * s))) for m, p in zip(centres, weights, strict=True)
                 ]
                 assert abs(mp.log(mp.fsum(terms)) - mp.mpf(float(value))) <= float(error) * mp.mpf(2) ** -53
+
+
+def test_panels_are_refined_until_their_rules_err_little() -> None:
+    """Of integrands that grow with the height of an ellipse; the error is that of the panels that are returned."""
+    for steep, count in ((0.0, 1), (60.0, 2), (200.0, 6)):
+        panels, error = Panels.refined(0.0, 1.0, 0.5, lambda one, steep=steep: steep * one.height, 0.0)  # type: ignore[misc]
+        assert panels.centres.size == count
+        assert error == panels.log_error(steep * panels.height) <= -quadrature.NEED
+        assert np.all(panels.centres[1:] - panels.centres[:-1] == pytest.approx(2.0 * panels.halves[0]))
