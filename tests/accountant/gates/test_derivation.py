@@ -49,6 +49,9 @@ def test_sums_derive_what_is_released_of_each_record() -> None:
     sums = gate.sums(4)
     sums.add(gate.private([0.2, 0.4, 0.6], Box(0, 1, 3), "ann"), at=np.array([[0, 1, 2]]))
     sums.add(gate.private([0.2, 0.4], Box(0, 1, 2), "bob").take(np.array([[0, -1]])), at=np.array([[3, -1]]))
+    whole = {record: way for _, records, way in sums._provenance.movements(None) for record in records}
+    assert whole["ann"] == Derivation.intern(ExactDomain("box", Fraction(0), Fraction(1), 3))
+    assert [step.op for step in whole["bob"].steps] == ["choose"]
     found = {
         record: way.last_domain.size
         for _, records, way in sums._provenance.movements(MASK)
