@@ -428,3 +428,6 @@ def test_chains_apply_their_parts_one_after_another_to_numbers_and_vectors() -> 
     for values in (0.25, [0.25, 7.0], [[-3.0], [0.5]]):
         np.testing.assert_array_equal((clip >> shift)(values), shift(clip(values)))
     assert (clip >> Above([0.5]))([0.25]).tolist() == Above([0.5])(clip([0.25])).tolist()
+    assert ((clip >> clip).stability, (clip >> shift).stability) == (1.0, 2.0)
+    tenth = (Affine(0.1) >> Affine(0.1)).stability  # rounded up
+    assert Fraction(tenth) >= Fraction(0.1) ** 2 > Fraction(math.nextafter(tenth, 0.0))
