@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from mechanisms import (
     Above,
@@ -431,3 +432,27 @@ def test_chains_apply_their_parts_one_after_another_to_numbers_and_vectors() -> 
     assert ((clip >> clip).stability, (clip >> shift).stability) == (1.0, 2.0)
     tenth = (Affine(0.1) >> Affine(0.1)).stability  # rounded up
     assert Fraction(tenth) >= Fraction(0.1) ** 2 > Fraction(math.nextafter(tenth, 0.0))
+
+
+REACHING = [
+    *(Affine(factor, shift) for factor, shift in ((0.1, 0.3), (-7.7, 1e-3), (1 / 3, 0.0))),
+    LinearMap([[0.1, -0.7, 0.3], [1 / 3, 0.0, 1e-9]]),
+    LinearMap([[0.1, 0.2, 0.3]]),
+    Clip(-0.1, 0.3),
+    Choose([2, 0, -1]),
+    Affine(0.1) >> LinearMap([[0.3, 0.1, -0.3]]) >> Affine(3.0),
+]
+DOMAINS = [Box(-0.1, 0.7, 3), Ball(0.7, 3), Ball(0.3, 3, order=1), Ball(0.3, 3, order=math.inf), OneHot(3)]
+
+
+@pytest.mark.parametrize("transformation", REACHING, ids=range(len(REACHING)))
+def test_domains_out_are_as_recorded_to_the_last_digit(
+    transformation: Transformation, snapshot: SnapshotAssertion
+) -> None:
+    """What is added for rounding is in the last ones; that results lie inside is tested above."""
+    lines = [f"stability {transformation.stability!r}"]
+    for domain in DOMAINS:
+        into: Any = transformation.output_domain(domain)
+        ends = f", {into.lower!r} to {into.upper!r}" if isinstance(into, Box | Interval) else ""
+        lines.append(f"{domain}: {into}{ends}")
+    assert "\n".join(lines) == snapshot
