@@ -76,8 +76,8 @@ LOSSES = {
     "contour": (add_losses([GaussianLoss(0.5), LaplaceLoss((Fraction(1, 3),))], [1, 4]), 2.0),
     "contour of a sampled Gaussian": (add_losses([sampled_gaussian_loss(0.01, 1.0)], [500]), 1.5),
     "phantom": (LaplaceLoss((Fraction(1, 20), Fraction(1, 7)), (500, 70)), 5.0),
-    "oscillations": (LaplaceLoss(tuple(Fraction(1, 40 + i) for i in range(200)), (5,) * 200), 1.0),
-    "lattice": (add_losses([RESPONSE], [1000]), 11.05),
+    "oscillations": (LaplaceLoss(tuple(Fraction(1, 40 + i) for i in range(60)), (20,) * 60), 1.5),
+    "lattice": (add_losses([RESPONSE], [200]), 4.05),
     "discrete Gaussian": (add_losses([DiscreteGaussianLoss(1, 5.0)], [10]), 2.02),
 }
 OFF = 1e-4
@@ -218,7 +218,9 @@ def test_engines_count_roundings_as_recorded(name: str, snapshot: SnapshotAssert
 @pytest.mark.parametrize(
     ("relation", "kind"),
     [
-        *((Neighbouring.REPLACE_ONE, kind) for kind in (*PLAIN, *REPLACING)),
+        *(
+            (Neighbouring.REPLACE_ONE, kind) for kind in (*PLAIN, *REPLACING) if kind != "several binomials"
+        ),  # dear
         *(
             (Neighbouring.ADD_OR_REMOVE, kind) for kind in JOINING if kind != "random allocation"
         ),  # is a law no more

@@ -48,7 +48,10 @@ def gaussian(rho: float) -> Exact:
 
 
 def discrete_gaussian(shift: int, sigma: float) -> Exact:
-    noise = [(k, mp.exp(-mp.mpf(k * k) / (2 * mp.mpf(sigma) ** 2))) for k in range(-260, 261)]
+    noise = [
+        (k, mp.exp(-mp.mpf(k * k) / (2 * mp.mpf(sigma) ** 2)))
+        for k in range(-math.ceil(25 * sigma + 60), math.ceil(25 * sigma + 60) + 1)
+    ]
     total = mp.fsum(p for _, p in noise)
 
     def transform(z: mp.mpc) -> mp.mpc:
