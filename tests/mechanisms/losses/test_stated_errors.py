@@ -31,6 +31,7 @@ from mechanisms.losses.sampled_laplace_loss import SampledLaplaceLoss
 from mechanisms.profiles.bounded_range import BoundedRangeLoss
 
 Exact = Callable[[mp.mpc], mp.mpc]
+TILTS = (0.05, 2.0, 40.0)
 
 
 def laplace(epsilons: tuple[Fraction, ...], counts: tuple[int, ...]) -> Exact:
@@ -48,10 +49,10 @@ def gaussian(rho: float) -> Exact:
 
 
 def discrete_gaussian(shift: int, sigma: float) -> Exact:
-    noise = [
-        (k, mp.exp(-mp.mpf(k * k) / (2 * mp.mpf(sigma) ** 2)))
-        for k in range(-math.ceil(25 * sigma + 60), math.ceil(25 * sigma + 60) + 1)
-    ]
+    reach = math.ceil(
+        max(TILTS) * shift + 14.0 * sigma + 10.0
+    )  # the mass of tilted noise lies around -z · shift
+    noise = [(k, mp.exp(-mp.mpf(k * k) / (2 * mp.mpf(sigma) ** 2))) for k in range(-reach, reach + 1)]
     total = mp.fsum(p for _, p in noise)
 
     def transform(z: mp.mpc) -> mp.mpc:
@@ -157,7 +158,6 @@ class Case:
 DIGITS = 40
 with mp.workdps(DIGITS):
     CASES = [Case(*row) for row in _table()]
-TILTS = (0.05, 2.0, 40.0)
 HEIGHTS = np.array([0.5, 3.0, 20.0])
 
 
