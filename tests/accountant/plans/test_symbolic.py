@@ -190,7 +190,6 @@ IMPOSSIBLE = {
     ),
     "a scale just below 0": (SymbolicStep(SymbolicLaplace(sp.Rational(-1, 2))),),
     "a loss just below 0": (SymbolicStep(SymbolicResponse(2, sp.Rational(-1, 2))),),
-    "no coordinate": (SymbolicStep(SymbolicLaplace(9 / eps, coordinates=0)),),
     "one category": (SymbolicStep(SymbolicResponse(1, eps)),),
     "a count that may be a fraction": (SymbolicStep(SymbolicLaplace(1 / eps), count=1 / (1 + eps)),),
 }
