@@ -188,8 +188,14 @@ IMPOSSIBLE = {
         SymbolicStep(SymbolicLaplace(1 / eps), count=3),
         SymbolicStep(SymbolicLaplace(-1 / (2 * eps)), count=4),
     ),
-    "a scale just below 0": (SymbolicStep(SymbolicLaplace(sp.Rational(-1, 2))),),
-    "a loss just below 0": (SymbolicStep(SymbolicResponse(2, sp.Rational(-1, 2))),),
+    "a scale just below 0": (
+        SymbolicStep(SymbolicLaplace(1 / eps), count=3),
+        SymbolicStep(SymbolicLaplace(sp.Rational(-1, 2))),
+    ),
+    "a loss just below 0": (
+        SymbolicStep(SymbolicLaplace(1 / eps), count=3),
+        SymbolicStep(SymbolicResponse(2, sp.Rational(-1, 2))),
+    ),
     "one category": (SymbolicStep(SymbolicResponse(1, eps)),),
     "a count that may be a fraction": (SymbolicStep(SymbolicLaplace(1 / eps), count=1 / (1 + eps)),),
 }
