@@ -31,7 +31,7 @@ from mechanisms.amplification.sampled_group import PoissonReplacedProfile
 from mechanisms.amplification.truncated_batches import TruncatedBatchProfile
 from mechanisms.domains.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.noise.discrete_laplace import DiscreteLaplaceProfile
-from mechanisms.numerics.rounding import down, up
+from mechanisms.numerics.rounding import down, square_root_up, up
 from mechanisms.parameters import ParameterError, nonnegative, real, whole_number
 from mechanisms.profiles.atomic_profile import AtomicProfile
 from mechanisms.profiles.bounding_profiles import NoPrivacy, ZeroConcentratedProfile
@@ -320,7 +320,8 @@ def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
             ("GaussianDpEvent", {"noise_multiplier": float(noises[0][0])}) if noises else ("NoOpDpEvent", {})
         )
     total = sum((count / (noise * noise) for noise, count in noises), start=Fraction(0))
-    joint = math.sqrt(down(1 / total)) * (1.0 - 2.0**-52)
+    root = square_root_up(total)
+    joint = 0.0 if math.isinf(root) else down(1 / Fraction(root))
     if not joint > 0.0:
         raise ParameterError(
             "noise_multiplier: that of all Gaussians on the sample together is below all floats"

@@ -96,10 +96,7 @@ def _check_shared(
                 "refusal of one would reveal outputs of the others"
             )
     for rule in shared:
-        if (
-            rule.groups
-            and composition.remaining_spend(composition.zero_spend, rule.budget).values[0] is not None
-        ):
+        if rule.groups:
             raise ParameterError(
                 f"rules: reached_by: {rule} counts the charges of all tenants, of several records together: a "
                 "refusal of one would reveal outputs of the others; give each tenant such a rule"

@@ -456,11 +456,7 @@ class SelectedStepsProfile(SameCurve):
     selected: int
 
     def __post_init__(self) -> None:
-        if (
-            not 2
-            <= 2 * whole_number("selected", self.selected, least=1)
-            <= whole_number("steps", self.steps, least=2)
-        ):
+        if 2 * whole_number("selected", self.selected, least=1) > whole_number("steps", self.steps, least=2):
             raise ParameterError(
                 f"selected = {self.selected}: must be at most half of the {self.steps} steps; for more nothing is "
                 "known here that is less than a release in each of them"

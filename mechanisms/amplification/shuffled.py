@@ -31,6 +31,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.losses.loss_product import on_grid
+from mechanisms.losses.privacy_loss import ROUNDING
 from mechanisms.numerics.binomial_law import log_binomial, window
 from mechanisms.numerics.rounding import up
 from mechanisms.parameters import ParameterError, whole_number
@@ -47,7 +48,6 @@ _REACH = 7.0
 _PER_DEVIATION = 32
 _PER_LOCAL = 4096
 """Points of the grid in a standard deviation of the loss, and at least in ε₀, which is rounded up to one of them."""
-_ROUNDING = 2.0**-53
 _HARDLY_ANY = 1e-290
 """Coins expected, below which none count, which dominates."""
 
@@ -99,7 +99,7 @@ def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
 
 @functools.lru_cache(maxsize=64)
 def _among_clones(local: float, clients: int) -> AtomicProfile:
-    share = min(math.exp(-local) * (1.0 - 4.0 * _ROUNDING), 1.0 - _ROUNDING)  # fewer coins hide less
+    share = min(math.exp(-local) * (1.0 - 4.0 * ROUNDING), 1.0 - ROUNDING)  # fewer coins hide less
     coins, chances = numbers_of_coins(clients - 1, share)
     losses, masses = [], []
     for c, chance in zip(coins.tolist(), chances.tolist(), strict=True):
@@ -159,9 +159,9 @@ def _losses_given(coins: int, local: float) -> tuple[FloatArray, FloatArray]:
     far = 0.0 if low == 0 and high == trials else 4.0 * math.exp(-2.0 * reach * reach / trials)
     masses = 2.0 * np.exp(log_binomial(a, trials, 0.5)) * of_p / (1.0 + fall)
     tilted = (2.0 * a - trials) / trials * math.tanh(0.5 * local)
-    near = 2.0 * np.arctanh(np.clip(tilted, -0.5, 0.5)) + 16.0 * _ROUNDING * local
+    near = 2.0 * np.arctanh(np.clip(tilted, -0.5, 0.5)) + 16.0 * ROUNDING * local
     inside = (x > 0.0) & (rest > 0.0)  # at the ends the losses are ±ε₀, and e^{-ε₀} may be no normal float
     logs = np.log(np.where(inside, of_p, 1.0)) - np.log(np.where(inside, of_q, 1.0))
-    apart = np.where(inside, logs + 8.0 * _ROUNDING * (local + 4.0), np.where(x > 0.0, local, -local))
+    apart = np.where(inside, logs + 8.0 * ROUNDING * (local + 4.0), np.where(x > 0.0, local, -local))
     losses = np.minimum(np.where(np.abs(tilted) < 0.5, near, apart), local)
     return np.append(losses, local), np.append(masses, far)

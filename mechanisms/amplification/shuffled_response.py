@@ -30,6 +30,7 @@ from scipy.special import gammaln
 from mechanisms.amplification.shuffled import MOST_CLIENTS, numbers_of_coins
 from mechanisms.arrays import FloatArray
 from mechanisms.losses.loss_product import on_grid
+from mechanisms.losses.privacy_loss import ROUNDING
 from mechanisms.parameters import ParameterError, positive, whole_number
 from mechanisms.profiles.atomic_profile import AtomicProfile
 from mechanisms.profiles.privacy_profile import PrivacyProfile
@@ -49,7 +50,6 @@ _LARGEST = 8.0
 _MOST_WORDS = 4096
 _NUMBERS = 1500.0
 """Numbers of one word that are kept; of two words as many pairs."""
-_ROUNDING = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def most_clients(size: int, epsilon: float) -> int:
 def _response(k: int, local: float, clients: int, both: bool) -> ShuffledResponseProfile:
     r = 1.0 / (math.exp(local) + (k - 1.0))
     p = math.exp(local) * r
-    share = k * r * (1.0 - 8.0 * _ROUNDING)  # fewer uniform words hide less
+    share = k * r * (1.0 - 8.0 * ROUNDING)  # fewer uniform words hide less
     deviation = (p - r) * math.sqrt(2.0 * k / max(1.0, (clients - 1) * share))
     step = 2.0 ** math.floor(math.log2(min(deviation / _PER_DEVIATION, local / _PER_LOCAL)))
     highest = math.ceil(local / step)
@@ -123,7 +123,7 @@ def _response(k: int, local: float, clients: int, both: bool) -> ShuffledRespons
         *(own.tolist() for own in numbers_of_coins(clients - 1, share, _PLACES)), strict=True
     ):
         losses, masses, beyond = _among_uniform(c + 1, k, p, r)
-        raised = np.minimum(losses + 32.0 * _ROUNDING * (local + 1.0), highest * step)
+        raised = np.minimum(losses + 32.0 * ROUNDING * (local + 1.0), highest * step)
         grid = on_grid(raised, chance * masses, 0.0, step, (-highest * step, math.inf))
         first = grid.first + highest
         total[first : first + grid.masses.size] += grid.masses
@@ -141,7 +141,7 @@ def _response(k: int, local: float, clients: int, both: bool) -> ShuffledRespons
 
 def _rounding(trials: int) -> float:
     """Return the relative rounding of probabilities from ln Γ of numbers up to ``trials``."""
-    return 2.0**-40 + 32.0 * _ROUNDING * trials * math.log(trials + 2.0)
+    return 2.0**-40 + 32.0 * ROUNDING * trials * math.log(trials + 2.0)
 
 
 def _window(trials: int, chance: float) -> FloatArray:

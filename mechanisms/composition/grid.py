@@ -284,10 +284,10 @@ def grid(
     h = max(h, (high - low) / _MOST_NODES, 1.1 * period / _MOST_NODES)
     if h < float(spacing):
         exact = [profile.pure_epsilon for profile in profiles if profile.pure_epsilon]
-        unit = min(exact, default=None)
-        # Nodes at ±ε of the smallest pure mechanism keep its atoms in place, unless they lie too close.
-        fits = unit is not None and h <= float(unit) < h * _MOST_NODES
-        spacing = unit / math.ceil(float(unit) / h) if unit is not None and fits else Fraction(h)
+        unit, spacing = min(exact, default=None), Fraction(h)
+        if unit is not None and h <= float(unit) < h * _MOST_NODES:
+            # Nodes at ±ε of the smallest pure mechanism keep its atoms in place, unless they lie too close.
+            spacing = unit / math.ceil(float(unit) / h)
     above = LossSum(_losses(rounded_up, profiles, ends, spacing), tuple(counts))
     found = _engine(above, spacing, delta, epsilon)
     if found is None:

@@ -14,8 +14,8 @@ import numpy as np
 import scipy
 
 from mechanisms.arrays import FloatArray
+from mechanisms.losses.privacy_loss import ROUNDING
 
-_ROUNDING = 2.0**-53
 DROPPED = 1e-30  # mass of each tail that is rounded up to the grid's end or to infinity
 _WIDTH = 14.0  # standard deviations above ε that are summed one by one
 
@@ -127,7 +127,7 @@ class LossProduct:
             log_mgf += count * log_total
             spectrum *= scipy.fft.rfft(weights, size) ** count
         product = scipy.fft.irfft(spectrum, size)[:length]
-        error = (self._count + 2) * 8.0 * _ROUNDING * math.log2(size)
+        error = (self._count + 2) * 8.0 * ROUNDING * math.log2(size)
         suffix = np.concatenate([np.cumsum(np.maximum(product, 0.0)[::-1])[::-1], [0.0]])
         _, deviation = self._moments(tilt)
         self._rungs[number] = known = (tilt, log_mgf, error, product, suffix, deviation)
@@ -154,7 +154,7 @@ class LossProduct:
         finite += beyond * math.exp(-tilt * float(excess[-1]))
         exponent = log_mgf - tilt * epsilon
         # Of s l in every part and the sums of it; and of ln of each mass, which is above 1e-30 where it counts.
-        rounding = 8.0 * _ROUNDING * (tilt * (self._reach + epsilon) + abs(log_mgf) + 80.0 * self._count)
+        rounding = 8.0 * ROUNDING * (tilt * (self._reach + epsilon) + abs(log_mgf) + 80.0 * self._count)
         finite = max(finite, 0.0) * math.exp(min(exponent + rounding, 700.0)) * (1.0 + 1e-11)
         return min(1.0, self.infinite_mass + finite)
 

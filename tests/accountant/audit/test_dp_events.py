@@ -5,7 +5,9 @@ import math
 import random
 import sys
 from collections import namedtuple
+from fractions import Fraction
 
+import mpmath as mp
 import pytest
 from damaged import damaged, refusal
 from dp_accounting import NeighboringRelation, dp_event
@@ -418,3 +420,23 @@ def test_reading_needs_no_dp_accounting_and_writing_says_so(monkeypatch):
 )
 def test_a_damaged_tree_is_read_or_refused_in_one_line(content):
     assert len(refusal(lambda: from_dp_event(content, Z)).splitlines()) <= 1
+
+
+@settings(max_examples=30)
+@given(st.lists(st.floats(1e-160, 1e160), min_size=2, max_size=4))
+def test_the_noise_of_several_gaussians_is_rounded_down(sigmas):
+    """Those of a sample are one whose precision is the sum of theirs: of a little less noise."""
+    joint = dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(sigma) for sigma in sigmas])
+    ((profile, _),) = counted(dp_event.PoissonSampledDpEvent(0.01, joint), A)
+    noise = Fraction(to_dp_event([(profile, 1)]).event.noise_multiplier)
+    total = sum(1 / Fraction(sigma) ** 2 for sigma in sigmas)
+    assert 1 - Fraction(1, 2**47) <= noise**2 * total <= 1
+
+
+@settings(max_examples=30)
+@given(st.floats(1e-9, 0.999), st.integers(2, 1000))
+def test_the_loss_of_a_response_is_rounded_up(p, k):
+    ((profile, _),) = counted(dp_event.RandomizedResponseDpEvent(p, k), R)
+    with mp.workdps(40):
+        exact = mp.log1p(k * (1 - mp.mpf(p)) / mp.mpf(p))
+        assert exact <= mp.mpf(float(profile.pure_epsilon)) <= exact * (1 + mp.mpf(2) ** -47)

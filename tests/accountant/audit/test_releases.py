@@ -90,5 +90,7 @@ def test_groups_of_no_size_are_refused(size):
 
 
 def test_groups_of_groups_are_refused():
+    pairs = from_mechanisms([(Laplace(scale=4.0), 1)]).for_groups_of(2)
     with pytest.raises(ParameterError, match="for groups already"):
-        from_mechanisms([(Laplace(scale=4.0), 1)]).for_groups_of(2).for_groups_of(2)
+        pairs.for_groups_of(2)
+    assert pairs.for_groups_of(1) is pairs

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 
 from accountant import Accountant, Budget
 from accountant.gates.derivation import Derivation, ExactDomain, exact_domain
@@ -48,6 +49,9 @@ def test_sums_derive_what_is_released_of_each_record() -> None:
     sums = gate.sums(4)
     sums.add(gate.private([0.2, 0.4, 0.6], Box(0, 1, 3), "ann"), at=np.array([[0, 1, 2]]))
     sums.add(gate.private([0.2, 0.4], Box(0, 1, 2), "bob").take(np.array([[0, -1]])), at=np.array([[3, -1]]))
+    whole = {record: way for _, records, way in sums._provenance.movements(None) for record in records}
+    assert whole["ann"] == Derivation.intern(ExactDomain("box", Fraction(0), Fraction(1), 3))
+    assert [step.op for step in whole["bob"].steps] == ["choose"]
     found = {
         record: way.last_domain.size
         for _, records, way in sums._provenance.movements(MASK)
@@ -83,6 +87,15 @@ def test_a_derivation_is_read_as_it_was_written() -> None:
         _, way = derived(value)
         assert way is not None
         assert Derivation.from_list(json.loads(json.dumps(way.to_list()))) is way
+
+
+@pytest.mark.parametrize(("threshold", "same"), [(0.0, True), (0.999, True), (1.0, False), (-0.001, False)])
+def test_a_threshold_reads_a_choice_only_where_it_parts_0_from_1(threshold: float, same: bool) -> None:
+    """Above a threshold of 1 there is no coordinate, and above one below 0 the first one is."""
+    value = accountant().private([0, 1, 0], OneHot(3), "ann").map(FirstAbove(threshold))
+    _, way = derived(value)
+    assert way is not None
+    assert way.steps[-1].op == ("category of one-hot" if same else "first above")
 
 
 def test_what_has_no_rule_has_no_derivation() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +28,7 @@ from mechanisms import (
     OneHot,
     Sensitivity,
 )
-from mechanisms.domains.float_bounds import GRID_BITS, NO_GRID, FloatBounds, grid_of
+from mechanisms.domains.float_bounds import GRID_BITS, NO_GRID, FloatBounds, _exact_up_to, grid_of
 
 UNIT = Laplace.for_epsilon(1.0, sensitivity=Interval(0, 1).sensitivity)
 HERE = np.zeros((1, 1), dtype=np.int64)
@@ -406,3 +407,10 @@ def test_a_zero_that_leaves_has_no_sign(domain: Any, values: tuple[float, float]
         assert shown.item() == 0.0
         assert not np.signbit(shown).any()
         assert gate.spent("ann").epsilon == 0
+
+
+@pytest.mark.parametrize(("exponent", "most"), [(-1074, 2.0**-1021), (0, 2.0**53), (970, 2.0**1023)])
+def test_multiples_of_a_power_are_floats_up_to_53_digits(exponent: int, most: float) -> None:
+    """And all of those that are no infinity beyond."""
+    assert _exact_up_to(exponent) == most
+    assert _exact_up_to(971) == _exact_up_to(1023) == sys.float_info.max

@@ -12,6 +12,7 @@ from accountant.plans.symbolic import (
     DeclassifiedStep,
     NumericClaim,
     SymbolicCalibrated,
+    SymbolicGaussian,
     SymbolicLaplace,
     SymbolicPlan,
     SymbolicResponse,
@@ -19,7 +20,7 @@ from accountant.plans.symbolic import (
     find_counterexample,
 )
 from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
-from mechanisms import Laplace, RandomizedResponse, Sensitivity
+from mechanisms import Gaussian, Laplace, RandomizedResponse, Sensitivity
 
 K, L, T, eps = sp.symbols("K L T epsilon")
 DOMAIN = SymbolDomain({K: IntegerRange(1), L: IntegerRange(K), eps: RealAbove(0)})
@@ -158,16 +159,22 @@ def test_at_values_a_plan_can_hold_a_run():
             "r": (
                 SymbolicStep(SymbolicLaplace(K / eps, coordinates=L), K),
                 SymbolicStep(SymbolicResponse(K + 1, eps)),
+                SymbolicStep(SymbolicGaussian(K / eps, coordinates=L)),
             ),
             "s": (SymbolicStep(DeclassifiedStep("as printed")),),
         },
     )
     found = symbolic.evaluate({K: 3, L: 5, eps: 0.1}, "r")
-    laplace, response = found.steps
+    laplace, response, gaussian = found.steps
     assert laplace.mechanism == Laplace(scale=30.0, sensitivity=Sensitivity.of_box([1.0] * 5))
     assert Fraction(3) / Fraction(0.1) <= Fraction(laplace.mechanism.scale)
     assert (laplace.count, laplace.effective_sensitivity) == (3, Sensitivity(1, 1, 1))
     assert response.mechanism == RandomizedResponse(size=4, epsilon=0.1)
+    assert gaussian.mechanism == Gaussian(
+        sigma=gaussian.mechanism.sigma, sensitivity=laplace.mechanism.sensitivity
+    )
+    assert 0 <= Fraction(gaussian.mechanism.sigma) ** 2 - Fraction(3) / Fraction(0.1) < 1e-13
+    assert gaussian.effective_sensitivity == Sensitivity(1, 1, 1)
     assert symbolic.evaluate({K: 3, L: 5, eps: 0.1}, "s") is None
 
 
@@ -180,6 +187,14 @@ IMPOSSIBLE = {
     "a negative scale": (
         SymbolicStep(SymbolicLaplace(1 / eps), count=3),
         SymbolicStep(SymbolicLaplace(-1 / (2 * eps)), count=4),
+    ),
+    "a scale just below 0": (
+        SymbolicStep(SymbolicLaplace(1 / eps), count=3),
+        SymbolicStep(SymbolicLaplace(sp.Rational(-1, 2))),
+    ),
+    "a loss just below 0": (
+        SymbolicStep(SymbolicLaplace(1 / eps), count=3),
+        SymbolicStep(SymbolicResponse(2, sp.Rational(-1, 2))),
     ),
     "one category": (SymbolicStep(SymbolicResponse(1, eps)),),
     "a count that may be a fraction": (SymbolicStep(SymbolicLaplace(1 / eps), count=1 / (1 + eps)),),

@@ -5,7 +5,7 @@ import math
 import random
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from accountant import (
 )
 from accountant.rules.reach import words_of_rule
 from accountant.stores.opening import open_store
-from mechanisms import Categories, NumpyNoise, RandomizedResponse
+from mechanisms import Categories, NumpyNoise, ParameterError, RandomizedResponse
 from verify.commands.command_group import cli
 
 BIT = Categories(2)
@@ -240,6 +240,15 @@ def test_what_could_not_be_kept_is_not_promised(rules: Sequence[Rule], budget: B
     with pytest.raises(ValueError, match="reached_by") as refused:
         Accountant(budget, rules=rules)
     assert words in str(refused.value)
+
+
+def test_deltas_of_several_records_are_not_counted_together_either() -> None:
+    limits = [replace(one, budget=Budget(one.budget.epsilon, 1e-7)) for one in LIMITS]
+    groups = Rule(Budget(math.inf, 1e-7), groups=(("ann", "bob"),))
+    with pytest.raises(ParameterError, match="of several records together"):
+        Accountant(
+            Budget(9.0, 1e-5), composition=ZeroConcentratedComposition(failures=0.5), rules=[*limits, groups]
+        )
 
 
 @pytest.mark.parametrize("composition", [AdvancedComposition(), RenyiComposition()])

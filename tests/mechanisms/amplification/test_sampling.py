@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from poisson import joining, subsampled
 
 from mechanisms import (
+    ApproximateProfile,
     AtomicProfile,
     DiscreteLaplaceProfile,
     GaussianProfile,
@@ -393,3 +394,13 @@ def test_noise_so_large_that_its_square_is_no_float(mu: float) -> None:
         assert found.lower <= true * (1 + 1e-9)
         assert true * (1 - 1e-9) <= found.upper <= 1e-13
         assert [side.loss() for side in profile.directions()] == [None] * len(profile.directions())
+
+
+def test_products_below_normal_floats_are_rounded_to_their_side() -> None:
+    """A δ of 1.7 times the smallest float is neither of the two beside it."""
+    mass, rate = 1e-300, 8.4e-24
+    removed, _ = subsampled(ApproximateProfile(Fraction(1), mass), rate).directions()
+    lower, upper = (Fraction(float(end)) for end in removed.bounds(np.array(1.0)))
+    exact = Fraction(rate) * Fraction(mass)
+    assert Fraction(5e-324) < exact < 2 * Fraction(5e-324)
+    assert lower <= exact <= upper <= 3 * Fraction(5e-324)

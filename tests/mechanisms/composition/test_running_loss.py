@@ -269,3 +269,13 @@ def test_losses_below_floats_have_room() -> None:
     """The logarithm of a loss that is 0 as a float was a math domain error."""
     hardly = LaplaceProfile(1e-300, 1e300)
     assert RunningLoss([(hardly, 2)]).remaining_releases(hardly, epsilon=1.0, delta=1e-6) == math.inf
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_before_a_contour_is_planned_and_beyond_the_largest_loss_all_are_composed(epsilon: float) -> None:
+    running = RunningLoss([(LaplaceProfile(1.0, 4.0), 6)])
+    whole = compose(running.releases).delta(epsilon)
+    assert running.delta(epsilon).upper == pytest.approx(whole.upper, rel=1e-6)
+    running.epsilon(1e-6)
+    assert running.delta(epsilon).upper == pytest.approx(whole.upper, rel=1e-6)
+    assert running.delta(epsilon).upper == 0.0 or epsilon < 1.5

@@ -115,10 +115,9 @@ def test_sizes_lead_with_the_lanes() -> None:
             streams.random(size)
         with pytest.raises(ParameterError, match="size"):
             streams.integers(0, 2, size)
-    with pytest.raises(ParameterError, match="ascend"):
-        streams.for_lanes(np.array([3, 2]))
-    with pytest.raises(ParameterError, match="ascend"):
-        streams.for_lanes(np.array([3, 64]))
+    for lanes in ([3, 2], [3, 64], [-1, 3]):
+        with pytest.raises(ParameterError, match=r"ascend within 0 \.\. 63"):
+            streams.for_lanes(np.array(lanes))
 
 
 def test_binomial_draws_of_a_lane_do_not_depend_on_the_other_lanes():

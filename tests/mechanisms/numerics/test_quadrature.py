@@ -1,10 +1,12 @@
 """Errors of quadratures: far below rounding in use, so that they are looked at where rules are coarse."""
 
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from mechanisms.arrays import FloatArray
 from mechanisms.losses import fixed_size_loss, gaussian_mixture_loss
@@ -15,8 +17,10 @@ from mechanisms.losses.gaussian_mixture_loss import (
     GaussianMixtureLossSum,
     binomial_mixture,
 )
-from mechanisms.losses.privacy_loss import ComplexArray, PrivacyLoss
+from mechanisms.losses.privacy_loss import ComplexArray, PrivacyLoss, SampledPair
+from mechanisms.losses.sampled_laplace_loss import SampledLaplaceLoss
 from mechanisms.numerics import quadrature
+from mechanisms.numerics.quadrature import Panels
 
 LOSSES = [
     *(
@@ -129,3 +133,44 @@ def test_errors_of_mixtures_at_the_nodes_are_at_most_the_stated_ones(
                     p * mp.exp(m / s * (at - m / (2 * s))) for m, p in zip(centres, weights, strict=True)
                 ]
                 assert abs(mp.log(mp.fsum(terms)) - mp.mpf(float(value))) <= float(error) * mp.mpf(2) ** -53
+
+
+def test_panels_are_refined_until_their_rules_err_little() -> None:
+    """Of integrands that grow with the height of an ellipse; the error is that of the panels that are returned."""
+    for steep, count in ((0.0, 1), (60.0, 2), (200.0, 6)):
+        panels, error = Panels.refined(0.0, 1.0, 0.5, lambda one, steep=steep: steep * one.height, 0.0)  # type: ignore[misc]
+        assert panels.centres.size == count
+        assert error == panels.log_error(steep * panels.height) <= -quadrature.NEED
+        assert np.all(panels.centres[1:] - panels.centres[:-1] == pytest.approx(2.0 * panels.halves[0]))
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_errors_of_coarse_rules_are_as_recorded(loss: PrivacyLoss, snapshot: SnapshotAssertion) -> None:
+    """Rules in use err by less than is seen; a change that is meant is recorded with ``--snapshot-update``."""
+    lines = []
+    for s, need in ((0.05, 3.0), (3.0, 1.0)):
+        _, error, envelope = line_and_envelope(loss, s, np.linspace(0.0, 5.0, 6), need)
+        lines.append(" ".join(f"{own:.4g}" for own in (*error, *envelope)))
+    assert "\n".join(lines) == snapshot
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("pair", SampledPair, ids=lambda pair: pair.value)
+def test_errors_of_coarse_panels_of_sampled_laplace_noise_are_as_recorded(
+    pair: SampledPair, size: int, snapshot: SnapshotAssertion
+) -> None:
+    loss = SampledLaplaceLoss(0.2, Fraction(2), pair, 1 if pair is SampledPair.FIXED_SIZE else size)
+    lines = []
+    for piece in loss._pieces:
+        for s, height in ((0.05, 5.0), (3.0, 0.0)):
+            b, panels = piece.tilt(s), piece.panels(piece.tilt(s), height)
+            coarse = Panels.between(piece.start, piece.end, 0.5)
+            numbers = (
+                panels.centres.size,
+                piece.log_error(b, height, panels),
+                piece.log_error(b, height, coarse),
+            )
+            lines.append(
+                " ".join(f"{own:.4g}" for own in (*numbers, piece.variation(s, 0.0), piece.cost(s, height)))
+            )
+    assert "\n".join(lines) == snapshot

@@ -21,6 +21,7 @@ from mechanisms import (
     PerfectPrivacy,
     PrivacyProfile,
     PureProfile,
+    RandomizedResponse,
     ZeroConcentratedProfile,
     convert,
     sampled,
@@ -210,3 +211,15 @@ def test_a_group_of_two_has_a_bound_everywhere(far: float) -> None:
         assert 0.0 <= upper[0] < 1e-280
     leaking = GroupOfTwoProfile(joining(ApproximateProfile(Fraction(1), 1e-5)))
     assert 2e-5 <= leaking.bounds(at)[1][0] <= 1.0001 * leaking.infinite_mass
+
+
+def test_at_many_points_a_curve_without_a_closed_form_is_by_chords_above_it() -> None:
+    """In e^ε; at fewer points the best split is looked for at each."""
+    group = GroupOfTwoProfile(RelatedProfile(RandomizedResponse(size=3, epsilon=0.7).profile(), A))
+    assert group._closed_form is None
+    many = np.linspace(0.0, 1.5, 2049)
+    by_chords, few = group.delta(many), many[1::300]
+    each = group.delta(few)
+    assert (by_chords[1::300] >= each * (1.0 - 1e-8)).all()
+    assert (by_chords[1::300] <= each * (1.0 + 1e-6)).all()
+    assert (np.diff(by_chords) <= 0.0).all()

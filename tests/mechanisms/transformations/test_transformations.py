@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from mechanisms import (
     Above,
@@ -421,3 +422,37 @@ def test_a_table_moves_its_results_as_far_as_its_entries_are_apart() -> None:
     assert Table([2, 2]).stability == Table([[0.5, 0.5]] * 2).stability == 0.0
     for entries, apart in (([1.0, 2.0, 4.0], 3.0), ([[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]], 2.5)):
         assert apart <= Table(entries).stability <= apart * (1.0 + 1e-14)
+
+
+def test_chains_apply_their_parts_one_after_another_to_numbers_and_vectors() -> None:
+    clip, shift = Clip(0, 1), Affine(2.0, 1.0)
+    for values in (0.25, [0.25, 7.0], [[-3.0], [0.5]]):
+        np.testing.assert_array_equal((clip >> shift)(values), shift(clip(values)))
+    assert (clip >> Above([0.5]))([0.25]).tolist() == Above([0.5])(clip([0.25])).tolist()
+    assert ((clip >> clip).stability, (clip >> shift).stability) == (1.0, 2.0)
+    tenth = (Affine(0.1) >> Affine(0.1)).stability  # rounded up
+    assert Fraction(tenth) >= Fraction(0.1) ** 2 > Fraction(math.nextafter(tenth, 0.0))
+
+
+REACHING = [
+    *(Affine(factor, shift) for factor, shift in ((0.1, 0.3), (-7.7, 1e-3), (1 / 3, 0.0))),
+    LinearMap([[0.1, -0.7, 0.3], [1 / 3, 0.0, 1e-9]]),
+    LinearMap([[0.1, 0.2, 0.3]]),
+    Clip(-0.1, 0.3),
+    Choose([2, 0, -1]),
+    Affine(0.1) >> LinearMap([[0.3, 0.1, -0.3]]) >> Affine(3.0),
+]
+DOMAINS = [Box(-0.1, 0.7, 3), Ball(0.7, 3), Ball(0.3, 3, order=1), Ball(0.3, 3, order=math.inf), OneHot(3)]
+
+
+@pytest.mark.parametrize("transformation", REACHING, ids=range(len(REACHING)))
+def test_domains_out_are_as_recorded_to_the_last_digit(
+    transformation: Transformation, snapshot: SnapshotAssertion
+) -> None:
+    """What is added for rounding is in the last ones; that results lie inside is tested above."""
+    lines = [f"stability {transformation.stability!r}"]
+    for domain in DOMAINS:
+        into: Any = transformation.output_domain(domain)
+        ends = f", {into.lower!r} to {into.upper!r}" if isinstance(into, Box | Interval) else ""
+        lines.append(f"{domain}: {into}{ends}")
+    assert "\n".join(lines) == snapshot
