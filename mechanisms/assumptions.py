@@ -382,11 +382,8 @@ class _State:
 
     def unchanged(self) -> bool:
         """Return True if the parts are as they were, and their classes as they were imported."""
-        return self.classes_unchanged() and self.parts_unchanged()
-
-    def classes_unchanged(self) -> bool:
-        """Return True if the classes of the parts are as they were imported."""
-        return self._classes.are_unchanged() or self._classes.altered_part() is None
+        same = self._classes.are_unchanged() or self._classes.altered_part() is None
+        return same and self.parts_unchanged()
 
     def parts_unchanged(self) -> bool:
         """Return True if the parts are of their classes, hide nothing of them, and have the same content."""
@@ -495,7 +492,7 @@ def examination(value: object) -> Examination | None:
         seen = Examination(value)
     except _Unknown:
         return None
-    return seen if seen.classes_unchanged() else None
+    return seen if seen.unchanged() else None
 
 
 class _Unknown(Exception):

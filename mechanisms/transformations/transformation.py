@@ -250,9 +250,8 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def plain_real(name: str, value: Any) -> float:
     """Return one finite real number as a float of exactly that type."""
-    if type(value) is float and math.isfinite(value):
-        return value
-    return float(public_array(name, value, most_axes=0))
+    plain = type(value) is float and math.isfinite(value)
+    return float(value if plain else public_array(name, value, most_axes=0))
 
 
 def reals(size: int) -> Box:

@@ -643,8 +643,8 @@ def noise_table(kind: str, parameter: F, chance: F) -> tuple[list[int], int, int
         weights, steps = list[int](), itertools.accumulate(factors, step, initial=ONE)  # of the mode, and outwards
         while not weights or weights[-1] >> W - 150:
             spend(500 + bits)
-            need(len(weights) < 10**6, "too many places: the noise is too large")
             weights += itertools.islice(steps, 1000)
+            need(weights[-1] <= ONE and len(weights) < 10**6, "too many places: the noise is too large")
         return weights
 
     mode, square = 0, kind == "discrete gaussian"
