@@ -101,8 +101,8 @@ class LossInterval:
     proved: bool = True
 
     @property
-    def words(self) -> str:
-        """The axis in words."""
+    def axis_label(self) -> str:
+        """The words below its axis."""
         return f"ε: {self.caption if self.low <= self.high else 'the bounds contradict each other'}"
 
 

@@ -117,7 +117,7 @@ def _interval(axes: Any, drawn: LossInterval) -> None:
     axes.axvline(drawn.claim, label=f"claim {as_given(drawn.claim)}", **_LINES["claim"])
     ticks = [step * i for i in range(round(top / step) + 1)]
     axes.set_xticks([*ticks, infinity], [*(f"{tick:.6g}" for tick in ticks), "∞"])
-    axes.set(xlabel=drawn.words, yticks=[], ylim=(-1, 1), xlim=(0, infinity))
+    axes.set(xlabel=drawn.axis_label, yticks=[], ylim=(-1, 1), xlim=(0, infinity))
     axes.legend(fontsize="x-small")
 
 

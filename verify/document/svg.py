@@ -102,7 +102,7 @@ def _interval(drawn: LossInterval) -> tuple[str, float]:
     parts.append(
         f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {as_given(claim)}</text>'
     )
-    parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{_text(drawn.words)}</text>')
+    parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{_text(drawn.axis_label)}</text>')
     return "".join(parts), base + 52.0
 
 
