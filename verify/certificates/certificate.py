@@ -19,8 +19,6 @@ from verify.verdict.result_kinds import ShownResult
 from verify.verdict.subject_kind import SubjectKind
 from verify.verdict.verdict import claim_words
 from verify.verification.options import Options, each_option
-from verify.verification.reproduction import rerun_command
-from verify.verification.resolve import is_registered, names_file
 
 if TYPE_CHECKING:
     from verify.certificates.certificate_check import CertificateCheck
@@ -194,6 +192,9 @@ def _claim_options(claim: Claim, options: Mapping[str, Any]) -> Options:
 
 def certifying(subject: str, claim: Claim, options: Mapping[str, Any]) -> str:
     """Return the command, or Python call, that certifies this."""
+    from verify.verification.reproduction import rerun_command  # a certificate is read without the learners
+    from verify.verification.resolve import is_registered, names_file
+
     named = is_registered(subject) or names_file(subject)
     further = ("--certificate", "certificate.json")
     return rerun_command("certify", subject, _claim_options(claim, options), named=named, further=further)
@@ -212,10 +213,12 @@ def said_options(options: Options) -> dict[str, Any]:
         value = getattr(options, name)
         if name in SAID and (name == "seed" or value not in (default, {}, [])):
             said[name] = _plain(name, value)
-            if name == "problem" and names_file(value):
-                raise ParameterError(
-                    f"problem = {value!r}: a certificate names problems of the catalogue only"
-                )
+            if name == "problem":
+                from verify.verification.resolve import names_file
+
+                if names_file(value):
+                    rule = "a certificate names problems of the catalogue only"
+                    raise ParameterError(f"problem = {value!r}: {rule}")
         elif facts.repeats and value != default and name not in (*SAID, "epsilon", "delta", "composition"):
             raise ParameterError(f"{name} = {value!r}: a certificate is about a proof, and takes none")
     return said

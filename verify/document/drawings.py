@@ -100,6 +100,11 @@ class LossInterval:
     caption: str
     proved: bool = True
 
+    @property
+    def axis_label(self) -> str:
+        """The words below its axis."""
+        return f"ε: {self.caption if self.low <= self.high else 'the bounds contradict each other'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Bin:

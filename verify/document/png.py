@@ -108,11 +108,16 @@ def _interval(axes: Any, drawn: LossInterval) -> None:
     top, step = axis_scale((drawn.claim, drawn.low, drawn.high))
     infinity = top + step
     low, high = (min(end, infinity) for end in (drawn.low, drawn.high))
-    axes.barh([0], [high - low], left=[low], height=0.3, color="C0", alpha=1.0 if drawn.proved else 0.4)
+    if drawn.low <= drawn.high:
+        width = max(high - low, 0.01 * infinity)  # to be seen
+        start = max(high - width, 0.0)
+        axes.barh([0], [width], left=[start], height=0.3, color="C0", alpha=1.0 if drawn.proved else 0.4)
+    else:
+        axes.plot([low, high], [0, 0], "o", color="C0")
     axes.axvline(drawn.claim, label=f"claim {as_given(drawn.claim)}", **_LINES["claim"])
     ticks = [step * i for i in range(round(top / step) + 1)]
     axes.set_xticks([*ticks, infinity], [*(f"{tick:.6g}" for tick in ticks), "∞"])
-    axes.set(xlabel=f"ε: {drawn.caption}", yticks=[], ylim=(-1, 1), xlim=(0, infinity))
+    axes.set(xlabel=drawn.axis_label, yticks=[], ylim=(-1, 1), xlim=(0, infinity))
     axes.legend(fontsize="x-small")
 
 

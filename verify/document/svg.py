@@ -88,7 +88,7 @@ def _interval(drawn: LossInterval) -> tuple[str, float]:
     parts.append(_tick(infinity, base, "∞"))
     if low <= high:
         width = max(x_of(high) - x_of(low), 4.0)
-        start = min(x_of(low), infinity - width)
+        start = max(x_of(high) - width, left)
         parts.append(
             f'<rect class="{"bar" if drawn.proved else "bar faint"}" x="{start:.1f}" y="{base - 8.0}" '
             f'width="{width:.1f}" height="16"/>'
@@ -102,8 +102,7 @@ def _interval(drawn: LossInterval) -> tuple[str, float]:
     parts.append(
         f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {as_given(claim)}</text>'
     )
-    said = _text(f"ε: {drawn.caption}" if low <= high else "ε: the bounds contradict each other")
-    parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
+    parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{_text(drawn.axis_label)}</text>')
     return "".join(parts), base + 52.0
 
 

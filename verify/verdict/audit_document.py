@@ -109,14 +109,18 @@ def _summary(audited: Audit) -> FirstScreen:
 
 def _loss_sentence(audited: Audit) -> Sentence:
     """Return the total loss, and the relation."""
-    _, other = _symbols(audited)
-    said = f"{_ends(audited)} at {other} = {as_given(audited.question.fixed_value)}"
+    said = _ends_at(audited)
     if audited.chosen_under is not None:
         said += (
             ", if the releases were fixed in advance; in any case the accountant's limit, "
             f"{_limit(audited.chosen_under)}"
         )
     return exact("{said}. Neighbours: {relation}.", said=said, relation=audited.relation)
+
+
+def _ends_at(audited: Audit) -> str:
+    """Return the ends of the answer that are proved, with the number that was given."""
+    return f"{_ends(audited)} at {_symbols(audited)[1]} = {as_given(audited.question.fixed_value)}"
 
 
 def _symbols(audited: Audit) -> tuple[str, str]:
@@ -299,13 +303,8 @@ def _risk(risk: Risk, audited: Audit) -> Section:
         claim = [(remaining.budget, audited.question.fixed_value)]
     elif chosen is not None and math.isfinite(chosen.budget.epsilon):
         claim = [(float(chosen.budget.epsilon), float(chosen.budget.delta))]
-    drawn = exact(
-        "Trade-off curve, {loss} at {other} = {given}: share of misses of the best attack at each share of false "
-        "alarms.",
-        loss=_ends(audited),
-        other=_symbols(audited)[1],
-        given=as_given(audited.question.fixed_value),
-    )
+    words = "Trade-off curve, {loss}: share of misses of the best attack at each share of false alarms."
+    drawn = exact(words, loss=_ends_at(audited))
     table = TextTable(("Attack", "At least", "At most"), rows)
     return Section(
         "Attacks", (Paragraph(said), Picture(trade_off_chart(proved=risk.profile, claim=claim), drawn), table)

@@ -59,6 +59,7 @@ from verify.verdict.verdict import Verdict, claim_words
 
 _TONES: dict[Verdict, Tone] = {"certified": "good", "refuted": "bad", "unproven": "open"}
 _LEAST_DELTA = 1e-7  # the least decade of the curve
+_NO_DELTA = 1e-300  # 0 on a logarithmic axis, below its end
 _IDENTIFIES = "The event is impossible on D′: seeing it identifies D."
 _OBSERVER = (
     "Likelihood ratio {ratio}: an observer who held both data sets equally likely is right with probability {share} "
@@ -611,7 +612,8 @@ def _profile(verification: Verification, band: Mapping[str, Any]) -> Picture:
         name = "upper bound (proved)" if _is_proved(verification) else "upper bound (these runs only)"
         curves.insert(0, Curve(name, proved, "proved"))
     possible = [
-        (x, max(low, least), max(high, least)) for x, low, high in zip(grid, lower, known, strict=True)
+        (x, max(low, _NO_DELTA), max(high, _NO_DELTA))
+        for x, low, high in zip(grid, lower, known, strict=True)
     ]
     words = confident(
         "Privacy profile δ(ε): lower limit ({confidence} confidence) and upper bound, for all ε simultaneously.",
