@@ -46,6 +46,10 @@ def test_groups_that_share_no_record_do_not_add_up(file):
     releases = read_releases(file(GROUPS))
     result = audit(releases, AuditQuestion(delta=1e-6))
     assert (result.worst.name, result.groups) == ("south", 3)
+    assert [(one.name, one.count) for one in result.released] == [
+        ("1: gaussian sigma=20", 1500),
+        ("2: laplace scale=1", 0),
+    ]
     expected = GaussianProfile(math.sqrt(1500) / 20).epsilon(1e-6)
     assert result.answer.upper == pytest.approx(expected, rel=1e-8)
 
@@ -60,6 +64,7 @@ def test_what_is_left_and_what_still_fits(file):
     none = audit(read_releases(file(GROUPS)), AuditQuestion(delta=1e-6), budget=3.0)
     assert none.remaining.epsilon == 0.0
     assert set(none.remaining.more.values()) == {0}
+    assert (result.within, none.within) == (True, False)
 
 
 def test_releases_that_cost_nothing_always_fit(file):

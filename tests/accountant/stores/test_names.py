@@ -24,7 +24,7 @@ from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.names import PLAIN, NameKey, Names, add_key, erased_label, pseudonym, record_of_label
 from accountant.stores.opening import open_store, spent_in, stored_content, verify_store
 from accountant.stores.store_refusals import KeyRefused, OtherTerms
-from mechanisms import Interval, Laplace, Sensitivity
+from mechanisms import Interval, Laplace, ParameterError, Sensitivity
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
 PEOPLE = ("ann-of-the-mill", "bob-of-the-hill", 1234567, "1234567-b")
@@ -277,3 +277,9 @@ def test_who_waits_and_is_in_a_group_is_told_by_the_names_that_were_given(key: P
         waiting = [{"bob": 1, "17b": 1}, {"carl": 1}]
         assert accountant.ledger.group_mates(["ann", "carl"], waiting) == {"bob"}
         assert accountant.ledger.group_mates(["carl"], waiting) == set()
+
+
+@pytest.mark.parametrize("label", ["null", "true", "1.5", "[1]"])
+def test_a_label_is_a_name_or_a_pseudonym(label: str) -> None:
+    with pytest.raises(ParameterError, match="is the label of no record"):
+        record_of_label(label)

@@ -70,3 +70,10 @@ def test_logarithms_of_weights_are_right_to_their_last_digits(size: int, rate: f
             j, q = int(centre), mp.mpf(rate)
             truth = mp.log(mp.binomial(size, j)) + j * mp.log(q) + (size - j) * mp.log1p(-q)
             assert abs(log_weight - truth) <= 1e-15 * abs(truth)
+
+
+def test_a_mixture_has_a_movement_for_each_probability() -> None:
+    for movements, probabilities in (((), ()), ((1.0,), (0.5, 0.5)), ((0.5,) * 257, (1 / 257,) * 257)):
+        with pytest.raises(ParameterError, match="must be as many, from 1 to 256"):
+            GaussianMixtureProfile(movements, probabilities, 1.0)
+    assert GaussianMixtureProfile((0.5,) * 256, (1 / 256,) * 256, 1.0).gaussian_mu == pytest.approx(0.5)

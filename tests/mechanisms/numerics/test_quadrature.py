@@ -174,3 +174,20 @@ def test_errors_of_coarse_panels_of_sampled_laplace_noise_are_as_recorded(
                 " ".join(f"{own:.4g}" for own in (*numbers, piece.variation(s, 0.0), piece.cost(s, height)))
             )
     assert "\n".join(lines) == snapshot
+
+
+@pytest.mark.parametrize("power", [4.0, -3.0])
+def test_bounds_in_ellipses_hold_around_them_and_are_as_recorded(
+    power: float, snapshot: SnapshotAssertion
+) -> None:
+    """|φ_σ(x) e^{(power + it) l(x)}| on the ellipses of coarse panels: what is stated is above it."""
+    loss, height = FixedSizeGaussianLoss(0.1, 1.0), 0.7
+    panels = Panels.between(0.5, 4.0, 0.25)
+    bounds = loss._log_bounds(panels, power, height)
+    turn = np.exp(2j * math.pi * np.arange(64) / 64)
+    ellipse = 0.5 * (5.5 * turn + 1.0 / (5.5 * turn))
+    x = panels.centres[:, None] + panels.halves[:, None] * ellipse
+    ratio = np.log1p(0.1 * np.expm1((2.0 * x - 1.0) / 2.0))
+    size = (-0.5 * x * x + (power + 1j * height) * ratio).real - 0.5 * math.log(2.0 * math.pi)
+    assert np.all(np.max(size, axis=1) <= bounds)
+    assert " ".join(f"{own:.4g}" for own in bounds) == snapshot

@@ -223,3 +223,10 @@ def test_at_many_points_a_curve_without_a_closed_form_is_by_chords_above_it() ->
     assert (by_chords[1::300] >= each * (1.0 - 1e-8)).all()
     assert (by_chords[1::300] <= each * (1.0 + 1e-6)).all()
     assert (np.diff(by_chords) <= 0.0).all()
+
+
+def test_two_records_of_what_loses_nothing_lose_nothing_and_others_something() -> None:
+    for base in (PerfectPrivacy(), AtomicProfile((Fraction(0),), (1.0,))):
+        assert convert(RelatedProfile(base, A), R).delta(0.0) == 0.0
+    one = RandomizedResponse(size=3, epsilon=1.0).profile()
+    assert convert(RelatedProfile(one, A), R).delta(0.0) >= one.delta(0.0) > 0.3
