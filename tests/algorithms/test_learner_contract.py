@@ -360,7 +360,7 @@ def default_problem(name: str) -> Any:
     return PROBLEMS[name].build()
 
 
-@column(thin=3, slow=DEAR)
+@column(thin=5, slow=DEAR)
 def test_it_plays_problems_of_its_families_and_refuses_all_others_by_name(row: Row) -> None:
     for name in PROBLEMS.keys() - {"movielens"}:  # it reads a folder
         problem = default_problem(name)
@@ -406,7 +406,7 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-@column()
+@column(thin=2)
 def test_an_epsilon_delta_or_horizon_that_is_none_is_refused_by_name(row: Row) -> None:
     """By the entry before there is a gate, and by the class."""
     build: Any = row.build()
@@ -492,7 +492,7 @@ def play(row: Row, problem: Any, lanes: int, **numbers: Any) -> tuple[Any, list[
     return learner, list(rounds(learner, problem, gate, environment, horizon))
 
 
-@column(thin=7, slow=DEAR)
+@column(thin=11, slow=DEAR)
 def test_it_plays_the_smallest_instances_to_any_horizon(row: Row) -> None:
     """Sets without repetition or loop, the optimum where there is one set only; linear learners keep a best action."""
     kinds = PLAYS[row.family][:2]
@@ -522,7 +522,7 @@ def test_it_plays_the_smallest_instances_to_any_horizon(row: Row) -> None:
 
 @column(
     lambda row: "epsilon" in row.takes,
-    thin=4,
+    thin=8,
     slow=DEAR,
 )
 def test_it_plays_at_extreme_epsilons(row: Row) -> None:
@@ -543,7 +543,7 @@ def test_it_plays_at_extreme_epsilons(row: Row) -> None:
             assert refused.startswith("epsilon = 1e-06, ") or not row.certified
 
 
-@column(lambda row: "matroid" in PLAYS[row.family])
+@column(lambda row: "matroid" in PLAYS[row.family], thin=3)
 def test_a_loop_is_never_played_however_large_its_mean(row: Row) -> None:
     _, played = play(row, SMALLEST["matroid"][-1], 64, horizon=60, epsilon=50.0)
     assert all((action == 1).all() for action in played)
@@ -574,7 +574,7 @@ def test_feedback_before_an_action_is_refused_and_spends_nothing(row: Row) -> No
     session.learner.observe(early)  # and nothing is wrong afterwards
 
 
-@column(lambda row: row.structured)
+@column(lambda row: row.structured, thin=3)
 def test_numbers_of_rounds_that_are_none_are_refused_by_name(row: Row) -> None:
     session = Session(row, row.accountant())
     paid = len(session.gate.ledger)
@@ -602,7 +602,7 @@ def unfit(session: Session) -> list[tuple[type[ValueError], Any]]:
     ]
 
 
-@column(thin=5, slow=DEAR)
+@column(thin=8, slow=DEAR)
 def test_feedback_from_elsewhere_is_refused_and_changes_nothing(row: Row) -> None:
     def play(disturbed: bool) -> tuple[list[Any], list[Any]]:
         session, everything = Session(row, row.accountant(kind=Recording), horizon=100), []
@@ -618,7 +618,7 @@ def test_feedback_from_elsewhere_is_refused_and_changes_nothing(row: Row) -> Non
     assert play(True) == play(False)
 
 
-@column(thin=4, slow=DEAR)
+@column(thin=6, slow=DEAR)
 def test_a_value_outside_its_domain_is_refused_before_anything_is_charged(row: Row) -> None:
     """One lane, 20 rounds under an accountant: actions have shape (1, size)."""
     session = Session(row, row.accountant())
@@ -635,7 +635,7 @@ def test_a_value_outside_its_domain_is_refused_before_anything_is_charged(row: R
 REFUSED = RecordWaiting, ParticipationExceeded, BudgetExceeded
 
 
-@column(lambda row: row.certified, thin=2)
+@column(lambda row: row.certified, thin=3)
 def test_a_user_without_budget_and_one_who_comes_back_change_nothing(row: Row) -> None:
     def play(disturbed: bool) -> tuple[list[Any], list[Any]]:
         trust = "local" if row.model == "local" else "central"  # where everybody may spend elsewhere, too
@@ -694,7 +694,7 @@ def test_a_phase_with_somebody_who_paid_elsewhere_is_lost_and_the_next_one_start
     assert 0.97 < gate.spent(1000).epsilon <= 1  # of shuffled bits there are whole numbers
 
 
-@column(takes_tickets)
+@column(takes_tickets, thin=2)
 def test_late_feedback_is_taken_once(row: Row) -> None:
     session, other = (Session(row, row.accountant(), horizon=50) for _ in range(2))
     learner, gate = session.learner, session.gate
@@ -739,7 +739,7 @@ def arms_come_and_go(row: Row) -> bool:
     return row.structured and not row.make.needs_all_arms
 
 
-@column(arms_come_and_go)
+@column(arms_come_and_go, thin=3)
 def test_only_arms_that_are_there_are_played_and_no_record_pays_more(row: Row) -> None:
     """The accountant's budget is the claim: what cost more would be refused."""
     session, rng, waiting = Session(row, row.accountant(1.0), horizon=1_000), np.random.default_rng(3), []
@@ -776,7 +776,7 @@ def test_who_needs_all_arms_refuses_others_and_nothing_changes(row: Row) -> None
     assert learner.act().shape == (1, learner.structure.size)
 
 
-@column(lambda row: takes_horizon(row.make) and not issubclass(row.make, Elimination))
+@column(lambda row: takes_horizon(row.make) and not issubclass(row.make, Elimination), thin=2)
 def test_the_round_after_the_horizon_warns_once_or_is_refused(row: Row) -> None:
     """Refused where sums are of so many rounds: one more would cost more than epsilon."""
     session, rounds = Session(row, row.accountant(), SMALLEST[row.family][0], horizon=9), 9
@@ -870,7 +870,7 @@ def pays_its_claim(row: Row) -> bool:
 
 @column(
     pays_its_claim,
-    thin=14,
+    thin=17,
     claim=lambda row: CLAIMS.get(row.family, [(epsilon, row.delta) for epsilon in EPSILONS]),
 )
 def test_a_run_fits_in_a_budget_of_its_claim_and_its_worst_record_pays_it(
@@ -893,7 +893,7 @@ def test_a_run_fits_in_a_budget_of_its_claim_and_its_worst_record_pays_it(
                 assert epsilon * (1 - 1e-9) <= paid <= Fraction(epsilon)
 
 
-@column(lambda row: row.certified)
+@column(lambda row: row.certified, thin=2)
 def test_a_run_fits_in_no_smaller_budget_than_its_claim(row: Row) -> None:
     epsilon, problem = 4.0 if row.family == "contextual" else 0.3, small_problem(row.family, 6, 3)
     spend(row, problem, epsilon, row.delta)
@@ -913,7 +913,7 @@ def test_one_gaussian_message_needs_no_filter(row: Row) -> None:
     assert 1.5 * (1 - 1e-9) <= worst.epsilon <= 1.5
 
 
-@column(lambda row: row.entry.claim.is_none)
+@column(lambda row: row.entry.claim.is_none, thin=2)
 def test_learners_without_privacy_declassify_what_they_read(row: Row) -> None:
     session = Session(row, row.accountant(), horizon=60)
     users = [user for user, _ in session.users(60) if not session.answer(user)]
@@ -981,7 +981,7 @@ def test_a_record_that_is_replaced_by_its_equal_loses_nothing(row: Row) -> None:
 
 @column(
     lambda row: certified_sets(row) and bool(row.delta) and row.model != "shuffle",
-    thin=9,
+    thin=11,
     slow=["dp-hedge"],
     epsilon=[0.3, 2.0],
     size=[1, 3],
@@ -1129,7 +1129,8 @@ def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(row: R
         assert (held >= 1).all()
         if before is not None:
             inside = before > 1
-            np.testing.assert_array_equal(held[inside], before[inside] - 1)
+            left = np.where(before < 2**40, before - 1, before)  # once it has found the best arm, for ever
+            np.testing.assert_array_equal(held[inside], left[inside])
             np.testing.assert_array_equal(action[inside], action_before[inside])
         before, action_before = held, action.copy()
         learner.observe(gate.private(row.problem.draw_feedback(action, rng), learner.feedback_domain, t))
@@ -1226,9 +1227,9 @@ def test_the_shortest_runs(row: Row) -> None:
 
 
 def trace(row: Row, runs: int, build: Any = None, **settings: Any) -> Any:
-    """Return a simulation of 60 rounds with little noise."""
+    """Return a simulation of 60 rounds with little noise, or of a learner that was built for its row's problem."""
     given = {"runs": runs, "seed": 3, **settings}
-    problem = PATHS if row.family == "semi-bandit" else row.problem
+    problem = PATHS if row.family == "semi-bandit" and build is None else row.problem
     horizon = given.pop("horizon", 400 if row.family == "linear" else 60)
     build = build or row.build(problem, epsilon=100.0, horizon=horizon)
     if row.family == "linear":
@@ -1245,7 +1246,7 @@ NEVER_LEARN = {"published/cucb-dp", "published/cucb-dp-least", "published/dp-se"
 """Within 60 rounds a radius leaves every index at 1, or no epoch ends, or no arm is out: no draw matters."""
 
 
-@column(thin=14, slow=DEAR)
+@column(thin=25, slow=DEAR)
 def test_a_run_depends_on_the_seed_and_its_own_number_only(row: Row) -> None:
     small, large = (2, 5) if row.family == "linear" else (65, 130)
     many = trace(row, large).regret
@@ -1258,7 +1259,7 @@ def test_a_run_depends_on_the_seed_and_its_own_number_only(row: Row) -> None:
     assert changed or not many.any() or no_draw_matters
 
 
-@column(lambda row: row.family != "linear", thin=3)
+@column(lambda row: row.family != "linear", thin=6)
 def test_regret_and_reward_add_up(row: Row) -> None:
     result = trace(row, 20)
     assert (np.diff(result.regret, axis=0) >= -1e-9).all()  # exact oracles: no round beats the benchmark
@@ -1269,12 +1270,12 @@ def test_regret_and_reward_add_up(row: Row) -> None:
         )
 
 
-@column(thin=4)
+@column(thin=9)
 def test_one_round_can_be_simulated_and_changes_nothing_of_what_a_simulation_is_known_by(row: Row) -> None:
     build = row.build(horizon=1)
     before = identity((build, row.problem))
-    result = trace(row, 2, build, horizon=1) if row.family != "semi-bandit" else None
-    assert result is None or row.family == "linear" or result.rounds.tolist() == [1]
+    result = trace(row, 2, build, horizon=1)
+    assert row.family == "linear" or result.rounds.tolist() == [1]
     assert identity((build, row.problem)) == before
 
 
@@ -1289,7 +1290,7 @@ class Given:
         return self.problem.draw_averages(support, counts, clients, self.rng)
 
 
-@column(lambda row: row.family == "linear", thin=2)
+@column(lambda row: row.family == "linear", thin=5)
 def test_reports_that_come_together_teach_the_same(row: Row) -> None:
     def play(together: bool) -> Any:
         gate = Simulation(3, 1)
