@@ -14,7 +14,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def write_runs(lines: Sequence[FigureLine], results: Results, path: Path, *, only_last: bool) -> None:
+def write_runs(lines: Sequence[FigureLine], results: Results, path: Path, *, only_last: bool = False) -> None:
     """Write a row for each run and checkpoint: cumulative expected regret and reward.
 
     Parameters

@@ -79,7 +79,7 @@ def test_statements_are_of_lines_that_are_drawn(name, snapshot):
     A change that is meant is recorded with ``--snapshot-update``, and the difference is read like code.
     """
     rounds = np.unique(np.geomspace(1, 10_000, 60).round()).astype(np.int64)
-    further = {"communication": {"reals": 9.0}, "best": [0, 1], "recommended": [[0, 1], [0, 2]]}
+    further = {"communication": {"reals": 9.0}, "best": [0, 1], "recommended": [[0, 1], [2, 3]]}
 
     def runs(value, factor):
         regret = factor * np.sqrt(rounds / (1.0 + value))[:, np.newaxis] * [1.0, 1.02]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +11,17 @@ import pytest
 from algorithms.catalogue import learner_builder
 from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
+from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.learners.learner_case import LearnerCase
-from verify.learners.learner_pairs import _candidates_of, _Sizes
+from verify.learners.learner_pairs import (
+    _BESIDE_TELLING,
+    _BETS,
+    _MOST_PAIRS,
+    LearnerPairs,
+    _candidates_of,
+    _Sizes,
+)
 from verify.transcripts.neighbours import Neighbour
 from verify.transcripts.view_pair import ViewPair
 from verify.verification.named_adversary import named_adversary
@@ -90,3 +99,26 @@ def test_an_adversary_needs_draws_and_rounds_of_its_own() -> None:
     )  # of 100,000, one the adversary's
     short = _candidates_of(case, pairs(2, rounds=4), QUICK, SIZES, seed=1)
     assert short.samples == QUICK.lane_rounds // QUICK.scan_rounds  # not as many as 4 rounds allow
+
+
+@pytest.mark.parametrize("initial", ["none", "one", "separate"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_early_pairs_are_corners_and_the_neighbours_of_largest_loss(initial: str, beside: bool) -> None:
+    """Of records within the rounds of a view; few beside pairs that tell already."""
+    records = [5, 3, 999, 2, 7, 4]
+    losses = np.array([[0.1, 0.5], [0.9, 0.0], [9.0, 9.0], [0.2, 0.7], [0.3, 0.3], [0.0, 0.1]])
+    ground = SimpleNamespace(
+        drawn=np.zeros((65, 2)),
+        coupled=SimpleNamespace(losses=losses),
+        neighbours=[Neighbour(record, np.ones(2), "") for record in records],
+    )
+    subject = LearnerPairs(replace(CASE, initial=initial), ground, Conduct(QUICK, 0, ""))
+    found = subject._early_pairs(QUICK, beside_telling=beside)
+    corners = {"none": [1], "one": [1, 0, 0], "separate": [1, 0]}[initial] + [1]
+    most = (_BESIDE_TELLING + (initial != "none")) if beside else _MOST_PAIRS
+    near = [record for record in (3, 2, 5, 7, 4) if record <= QUICK.view_rounds]
+    assert [pair.record for pair in found] == [*corners, *near][:most]
+    assert all((pair.data != pair.data_prime).any(axis=1).sum() == 1 for pair in found)
+    known = subject.known_candidates([])
+    every = subject._early_pairs(QUICK, beside_telling=False)
+    assert len(known.worlds) == min(len(every), QUICK.samples // _BETS.fewest_of_pair)

@@ -110,7 +110,7 @@ def bounded(steps: Sequence[Step], delta: float, **knows: bool) -> Evidence:
         subject,
         pairs=PlayedNeighbours([("D", "D′")], ["one"], play),
         claim=replace(subject.claim, epsilon=0.5, delta=delta),
-        **knows,  # type: ignore[arg-type]
+        **knows,
     )
     assert subject.add(evidence, np.random.SeedSequence(0))
     return evidence

@@ -41,7 +41,7 @@ SHOWN = {
     "cascade-ucb-batch": CLICKS,
     "dp-hedge": ("weights", "rate"),
     "published/dp-dpe-central": PHASES,
-    "dp-pe-central": PHASES,
+    "pe": PHASES,
     "dp-linucb": POLICY,
 }
 
