@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
     "mechanisms": {
-        "code lines": 11_241,
+        "code lines": 11_239,
         "public functions and classes": 368,
         "files": 108,
         "floors": 8,
@@ -35,7 +35,7 @@ CEILINGS = {
         "arrows": 107,
     },
     "verify": {
-        "code lines": 29_563,
+        "code lines": 29_568,
         "public functions and classes": 908,
         "files": 327,
         "floors": 7,
