@@ -1043,7 +1043,7 @@ def short_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("algorithms.restarts.FIRST_RUN", 16)
 
 
-@column(thin=19, slow=DEAR, told=known_or_not)
+@column(thin=29, slow=DEAR, told=known_or_not)
 @pytest.mark.filterwarnings("ignore::algorithms.structured_learner.HorizonPassed")
 def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(
     row: Row, told: bool, tmp_path: Path, short_epochs: None
@@ -1097,7 +1097,7 @@ def in_phases(row: Row) -> bool:
     return row.phased
 
 
-@column(in_phases, thin=12)
+@column(in_phases, thin=6, slow=["cucb-kl"])
 def test_phases_have_the_law_of_single_rounds(row: Row) -> None:
     """Mean regret at 4 checkpoints within 5 s.e. of the difference, 20 comparisons: false alarm 1.2e-5 at most."""
     horizon, lanes = 300, 64 * 16
@@ -1117,7 +1117,7 @@ def test_phases_have_the_law_of_single_rounds(row: Row) -> None:
     assert np.std(kept[-1]) > 0
 
 
-@column(in_phases, thin=6)
+@column(in_phases, thin=6, slow=["cucb-batch-gaussian"])
 def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(row: Row) -> None:
     """Round by round, `committed_rounds` counts down to 1 while the action stays; then the lane may change."""
     gate, rng = Simulation(5, 64), LaneStreams(5, 64, key=(2,))
@@ -1192,7 +1192,7 @@ def test_a_total_of_more_rounds_than_committed_is_refused(row: Row) -> None:
             learner.observe(nothing, rounds)
 
 
-@column(in_phases, thin=19, told=known_or_not)
+@column(in_phases, thin=19, slow=DEAR, told=known_or_not)
 def test_lanes_do_not_depend_on_each_other(row: Row, told: bool) -> None:
     horizon = 9000
     build = row.build(epsilon=2.0, horizon=horizon if told else None)
