@@ -15,6 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
+from recorded_numbers import NearNumbers
 
 try:
     from hypothesis.internal.conjecture import providers
@@ -46,6 +47,12 @@ if hasattr(providers, "_get_local_constants"):
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background, where shells ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def snapshot(snapshot):
+    """Return the records of a test, which hold on machines that round otherwise."""
+    return snapshot.use_extension(NearNumbers)
 
 
 def pytest_configure(config):

@@ -43,7 +43,7 @@ TWO_ARMS, EPOCH = SemiBandit(Arms(2), (0.2, 0.9)), 3_600  # of "published/dp-se"
 
 
 def rounded(values):
-    return " ".join(f"{value:.5g}" for value in np.ravel(values))
+    return " ".join(f"{value:.5g}" for value in np.round(np.ravel(values), 9) + 0.0)
 
 
 @pytest.mark.parametrize("name", learners)

@@ -25,19 +25,19 @@ def width(lower: float, upper: float) -> str:
 def stated(profile: PrivacyProfile) -> Iterator[str]:
     """Give what accountants ask of a profile, a line each."""
     lower, upper = profile.bounds(POINTS)
-    yield "delta " + " ".join(f"{own:.9g}" for own in upper)
+    yield "delta " + " ".join(f"{own:.6g}" for own in upper)
     yield "widths " + " ".join(width(*ends) for ends in zip(lower.tolist(), upper.tolist(), strict=True))
     for name in ("pure_epsilon", "largest_finite", "infinite_mass", "rho", "gaussian_mu", "relative_error"):
         value = getattr(profile, name)
-        yield f"{name} {value if value is None else f'{float(value):.9g}'}"
+        yield f"{name} {value if value is None else f'{float(value):.6g}'}"
     for name in ("symmetric", "covers_both_directions", "outdoes_its_curve", "bound"):
         yield f"{name} {getattr(profile, name)!r}"
-    yield "divergences " + " ".join(f"{own:.9g}" for own in profile.renyi(np.array([1.1, 4.0, 200.0])))
+    yield "divergences " + " ".join(f"{own:.6g}" for own in profile.renyi(np.array([1.1, 4.0, 200.0])))
     yield f"pairs {len(profile.attained())} {profile.attained_in_the_long_run() is not None}"
     yield f"statable {sorted(one.value for one in profile.statable)}"
     sides = profile.directions()
     if len(sides) == 1:
-        yield f"epsilon at 1e-06: {profile.epsilon(1e-6):.9g}"
+        yield f"epsilon at 1e-06: {profile.epsilon(1e-6):.6g}"
     for side in sides if len(sides) > 1 else ():
         yield from (f"  {line}" for line in stated(side))
 
