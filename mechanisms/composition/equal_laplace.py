@@ -29,11 +29,12 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.composition.saddle import Saddle, log_chernoff_factor
-from mechanisms.losses.privacy_loss import ROUNDING, PrivacyLoss
+from mechanisms.losses.privacy_loss import ROUNDING, UNDERFLOW, PrivacyLoss
 from mechanisms.numerics.binomial_law import log_binomial
 
 _LARGEST_TABLE = 6_000_000
 _MOST_TERMS = 4000
+_LEAST_LOG_WEIGHT = -690.0
 
 
 class EqualLaplace:
@@ -109,6 +110,7 @@ class EqualLaplace:
         slopes = np.einsum("ij,ij->j", k_hat, steepest[:-1] + steepest[1:])
         slack = (float(sizes @ relative) + 2.0 * float(slopes @ off)) * (1.0 + 1e-9)
         left_out = math.exp(min(700.0, self._log_remainder - self.s * epsilon * (1.0 - 1e-12)))
+        slack += UNDERFLOW
         return max(0.0, total - slack), min(1.0, total + slack + left_out)
 
 
@@ -144,6 +146,9 @@ def equal_laplace(loss: PrivacyLoss, exact: Fraction, count: int, saddle: Saddle
     series = 2 * terms + 42 + math.ceil(0.5 * count * epsilon + 12.0 * math.sqrt(0.5 * count * epsilon))
     if width * series > _LARGEST_TABLE or count * epsilon > 1000.0:
         return None
+    ends = np.array([lowest, count // 2], dtype=np.float64)  # a weight's logarithm is concave in m
+    if float(np.min(log_binomial(ends, count, 0.5) - epsilon * ends)) < _LEAST_LOG_WEIGHT:
+        return None  # terms would vanish that count, as they are multiplied by numbers as large as C(n, j)
     return EqualLaplace(exact, count, saddle, terms, remainder, lowest)
 
 

@@ -53,6 +53,8 @@ _DELTA_WIDTH = 10.0
 _MATTERS = 2.0
 """A phantom μ² does so if μ²τ² is this large at the height τ where a contour ends anyway."""
 
+_BEYOND = 1e300
+"""An ε above every finite loss that is bounded: losses are at most 1e290."""
 _CONTOURS = 16
 """Contours that a product keeps: each is tried before another one is planned."""
 
@@ -406,7 +408,7 @@ class Product:
                 return found
         saddle = saddle_for_epsilon(self.loss, epsilon)
         log_upper = _log_chernoff(self.loss, saddle.s) - saddle.s * epsilon
-        by_order = math.exp(min(0.0, log_upper + 1e-12 * (1.0 + abs(saddle.s * epsilon))))
+        by_order = math.exp(min(0.0, log_upper + 1e-12 * (1.0 + abs(saddle.s * epsilon)))) + SMALLEST
         result = Enclosure(0.0, by_order, NOTHING, _RENYI)
         for engine in engines(TiltedLoss(self.loss, saddle.s), saddle, width):
             lower, upper = engine.bounds(epsilon)
@@ -534,7 +536,7 @@ def _closed_epsilon(profile: PrivacyProfile, delta: float) -> Enclosure:
         check_time(GRACE)
         return bounds(x)[0] < delta
 
-    if delta < profile.infinite_mass * (1.0 - 64 * ROUNDING):
+    if delta < profile.infinite_mass and bounds(_BEYOND)[0] > delta:
         return Enclosure(math.inf, math.inf, CLOSED, CLOSED)
     upper = profile.epsilon(delta)
     if upper == 0.0:
