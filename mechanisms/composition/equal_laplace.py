@@ -34,7 +34,8 @@ from mechanisms.numerics.binomial_law import log_binomial
 
 _LARGEST_TABLE = 6_000_000
 _MOST_TERMS = 4000
-_LEAST_LOG_WEIGHT = -690.0
+_LOG_SMALL = -690.0
+"""The logarithm of a small float of full precision."""
 
 
 class EqualLaplace:
@@ -53,15 +54,17 @@ class EqualLaplace:
         m = np.arange(lowest, count // 2 + 1, dtype=np.float64)
         self._v: FloatArray = count - 2.0 * m
         log_pmf = log_binomial(m, count, 0.5)
-        weight = np.exp(log_pmf - epsilon * m)
+        log_weight = log_pmf - epsilon * m
         self._relative: FloatArray = ROUNDING * (72.0 - 64.0 * log_pmf + 4.0 * epsilon * m)
         k, k_hat = np.empty((terms + 1, m.size)), np.empty((terms + 1, m.size))
-        k[0] = k_hat[0] = weight
+        # The numbers that multiply a weight are as large as C(n, j): it may vanish only after that.
+        k[0] = k_hat[0] = np.exp(np.maximum(log_weight, _LOG_SMALL))
         for j in range(terms):
             before, before_hat = (k[j - 1], k_hat[j - 1]) if j else (0.0, 0.0)
             k[j + 1] = (self._v * k[j] - (count - j + 1.0) * before) / (j + 1.0)
             k_hat[j + 1] = (self._v * k_hat[j] + (count - j + 1.0) * before_hat) / (j + 1.0)
-        self._k, self._k_hat = k, k_hat
+        rest = np.exp(np.minimum(log_weight - _LOG_SMALL, 0.0))
+        self._k, self._k_hat = k * rest, k_hat * rest
 
     def _places(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
         """Return b = (ve - ε)/2 and its rounding, for all v at which b may be positive (b falls with m)."""
@@ -147,8 +150,8 @@ def equal_laplace(loss: PrivacyLoss, exact: Fraction, count: int, saddle: Saddle
     if width * series > _LARGEST_TABLE or count * epsilon > 1000.0:
         return None
     ends = np.array([lowest, count // 2], dtype=np.float64)  # a weight's logarithm is concave in m
-    if float(np.min(log_binomial(ends, count, 0.5) - epsilon * ends)) < _LEAST_LOG_WEIGHT:
-        return None  # terms would vanish that count, as they are multiplied by numbers as large as C(n, j)
+    if float(np.min(log_binomial(ends, count, 0.5) - epsilon * ends)) < 2.0 * _LOG_SMALL:
+        return None
     return EqualLaplace(exact, count, saddle, terms, remainder, lowest)
 
 

@@ -50,6 +50,8 @@ _VARIATION = "sum of total variations"
 
 _DELTA_WIDTH = 10.0
 """A relative width of δ that is good enough, in units of s times that of ε."""
+_UNDERFLOWS = 1e-309
+"""A width that engines leave of the smallest δ."""
 _MATTERS = 2.0
 """A phantom μ² does so if μ²τ² is this large at the height τ where a contour ends anyway."""
 
@@ -413,7 +415,7 @@ class Product:
         for engine in engines(TiltedLoss(self.loss, saddle.s), saddle, width):
             lower, upper = engine.bounds(epsilon)
             result = result.intersect(Enclosure(lower, upper, engine.name, engine.name))
-            if result.width <= _DELTA_WIDTH * width * saddle.s * result.upper:
+            if result.width <= _DELTA_WIDTH * width * saddle.s * result.upper + _UNDERFLOWS:
                 if isinstance(engine, Contour):
                     self._contours.appendleft(engine)
                 break
@@ -430,7 +432,7 @@ class Product:
 def contour_delta(contour: Contour, epsilon: float, width: float) -> Enclosure | None:
     """Return a contour's interval for δ, of the finite part of the loss, if it is about as narrow as was asked for."""
     lower, upper = contour.bounds(epsilon)
-    if not upper - lower <= _DELTA_WIDTH * width * contour.s * upper:
+    if not upper - lower <= _DELTA_WIDTH * width * contour.s * upper + _UNDERFLOWS:
         return None
     return Enclosure(lower, upper, contour.name, contour.name)
 
