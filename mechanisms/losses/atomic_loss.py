@@ -29,7 +29,7 @@ from mechanisms.numerics.rounding import multiply_up, up
 
 _FEW = 8
 _LEFT_OUT = 4e-304
-"""More than is added to a mass besides its relative error: of binomial outputs too rare to be summed, on a sample too."""
+"""More than is added to a mass besides its relative error: binomial outputs too rare to be summed."""
 
 
 @dataclass(frozen=True)

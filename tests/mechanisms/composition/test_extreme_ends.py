@@ -1,4 +1,4 @@
-"""Ends of intervals where floats are few: at the mass of infinite losses, below 1e-290, beyond e^700; against mpmath."""
+"""Ends of intervals where floats are few: beside an infinite loss, below 1e-290, beyond e^700; against mpmath."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_outputs_too_rare_to_be_summed_are_no_lower_end(count: int) -> None:
     for found in (loss.delta(1e5), loss.product_delta(1e5)):
         assert Fraction(lower_end(found) or 0.0) <= Fraction(count, 2**1015)
     with mp.workdps(30):
-        assert found.upper >= -mp.expm1(count * mp.log1p(-mp.mpf(2) ** -1015))
+        assert found.upper >= -mp.expm1(count * mp.log1p(-(mp.mpf(2) ** -1015)))
 
 
 @pytest.mark.parametrize(("epsilon", "rate"), [(710.0, 1e-15), (800.0, 1e-13), (1e4, 1e-3)])
