@@ -412,6 +412,8 @@ class Product:
         log_upper = _log_chernoff(self.loss, saddle.s) - saddle.s * epsilon
         by_order = math.exp(min(0.0, log_upper + 1e-12 * (1.0 + abs(saddle.s * epsilon)))) + SMALLEST
         result = Enclosure(0.0, by_order, NOTHING, _RENYI)
+        if by_order <= _UNDERFLOWS:
+            return result
         for engine in engines(TiltedLoss(self.loss, saddle.s), saddle, width):
             lower, upper = engine.bounds(epsilon)
             result = result.intersect(Enclosure(lower, upper, engine.name, engine.name))
@@ -432,7 +434,7 @@ class Product:
 def contour_delta(contour: Contour, epsilon: float, width: float) -> Enclosure | None:
     """Return a contour's interval for δ, of the finite part of the loss, if it is about as narrow as was asked for."""
     lower, upper = contour.bounds(epsilon)
-    if not upper - lower <= _DELTA_WIDTH * width * contour.s * upper + _UNDERFLOWS:
+    if not upper - lower <= _DELTA_WIDTH * width * contour.s * upper:
         return None
     return Enclosure(lower, upper, contour.name, contour.name)
 
