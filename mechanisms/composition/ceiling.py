@@ -24,7 +24,7 @@ from fractions import Fraction
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.losses.privacy_loss import ROUNDING, CeilingLaw, PrivacyLoss
+from mechanisms.losses.privacy_loss import ROUNDING, UNDERFLOW, CeilingLaw, PrivacyLoss
 
 _MOST_SUMS = 100
 _MOST_LAPLACE = 500
@@ -85,8 +85,7 @@ class NearCeiling:
         gaps, masses = self._parts(epsilon)
         value = float((self._weights @ self._series(gaps)[1:]) @ masses)
         # The terms left out are below e^{-100} of the first, for any k: (a/2)^_MORE / _MORE! and less.
-        least = 1e-310 if value < 1e-290 else 0.0
-        error = value * self._relative + least
+        error = value * self._relative + UNDERFLOW
         return max(0.0, value - error), min(1.0, value + error)
 
 

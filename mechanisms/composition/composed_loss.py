@@ -50,6 +50,8 @@ _WIDE = 1e4
 """Relative width, in units of the one asked for, from which on theorems may say more than the product as computed."""
 _LOST = 1e-15
 """A δ that is smaller is lost in the rounding of a grid, also of the theorem that composes worst mechanisms."""
+_UNDERFLOWS = 1e-305
+"""A width that the rounding of so small a δ leaves: no theorem is tried for less."""
 _FAR = 1e300
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of a profile's releases that meet the first of two pairs; any give a lower bound."""
@@ -240,7 +242,7 @@ class ComposedLoss:
 
         Return the enclosure if it is attained, or the least of the upper bounds.
         """
-        wide = not product.width <= _WIDE * width * min(product.upper, _FAR)
+        wide = not product.width <= _WIDE * width * min(product.upper, _FAR) + _UNDERFLOWS
         if self.attained and not wide:
             return product
         # An infinite product has width 0; if it is only a bound, ε of the releases may be finite.

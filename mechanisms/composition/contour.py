@@ -44,7 +44,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.composition.saddle import Saddle, log_chernoff_factor
-from mechanisms.losses.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+from mechanisms.losses.privacy_loss import ROUNDING, UNDERFLOW, ComplexArray, PrivacyLoss
 from mechanisms.numerics.deadline import check_time
 
 _FURTHER = np.array([1.03, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])  # s'/s tried for the right aliases
@@ -454,7 +454,7 @@ class Contour:
             right = math.exp(
                 min(700.0, self._log_right - plan.further * epsilon + 1e-12 * abs(plan.further * epsilon))
             )
-        slack *= _SLACK
+        slack = slack * _SLACK + UNDERFLOW
         lower = total - slack - (self._left + right + below) * _SLACK
         return max(0.0, lower), min(1.0, total + slack)
 

@@ -29,11 +29,13 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.composition.saddle import Saddle, log_chernoff_factor
-from mechanisms.losses.privacy_loss import ROUNDING, PrivacyLoss
+from mechanisms.losses.privacy_loss import ROUNDING, UNDERFLOW, PrivacyLoss
 from mechanisms.numerics.binomial_law import log_binomial
 
 _LARGEST_TABLE = 6_000_000
 _MOST_TERMS = 4000
+_LOG_SMALL = -690.0
+"""The logarithm of a small float of full precision."""
 
 
 class EqualLaplace:
@@ -52,15 +54,17 @@ class EqualLaplace:
         m = np.arange(lowest, count // 2 + 1, dtype=np.float64)
         self._v: FloatArray = count - 2.0 * m
         log_pmf = log_binomial(m, count, 0.5)
-        weight = np.exp(log_pmf - epsilon * m)
+        log_weight = log_pmf - epsilon * m
         self._relative: FloatArray = ROUNDING * (72.0 - 64.0 * log_pmf + 4.0 * epsilon * m)
         k, k_hat = np.empty((terms + 1, m.size)), np.empty((terms + 1, m.size))
-        k[0] = k_hat[0] = weight
+        # The numbers that multiply a weight are as large as C(n, j): it may vanish only after that.
+        k[0] = k_hat[0] = np.exp(np.maximum(log_weight, _LOG_SMALL))
         for j in range(terms):
             before, before_hat = (k[j - 1], k_hat[j - 1]) if j else (0.0, 0.0)
             k[j + 1] = (self._v * k[j] - (count - j + 1.0) * before) / (j + 1.0)
             k_hat[j + 1] = (self._v * k_hat[j] + (count - j + 1.0) * before_hat) / (j + 1.0)
-        self._k, self._k_hat = k, k_hat
+        rest = np.exp(np.minimum(log_weight - _LOG_SMALL, 0.0))
+        self._k, self._k_hat = k * rest, k_hat * rest
 
     def _places(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
         """Return b = (ve - ε)/2 and its rounding, for all v at which b may be positive (b falls with m)."""
@@ -109,6 +113,7 @@ class EqualLaplace:
         slopes = np.einsum("ij,ij->j", k_hat, steepest[:-1] + steepest[1:])
         slack = (float(sizes @ relative) + 2.0 * float(slopes @ off)) * (1.0 + 1e-9)
         left_out = math.exp(min(700.0, self._log_remainder - self.s * epsilon * (1.0 - 1e-12)))
+        slack += UNDERFLOW
         return max(0.0, total - slack), min(1.0, total + slack + left_out)
 
 
@@ -143,6 +148,9 @@ def equal_laplace(loss: PrivacyLoss, exact: Fraction, count: int, saddle: Saddle
     width = count // 2 + 1 - lowest
     series = 2 * terms + 42 + math.ceil(0.5 * count * epsilon + 12.0 * math.sqrt(0.5 * count * epsilon))
     if width * series > _LARGEST_TABLE or count * epsilon > 1000.0:
+        return None
+    ends = np.array([lowest, count // 2], dtype=np.float64)  # a weight's logarithm is concave in m
+    if float(np.min(log_binomial(ends, count, 0.5) - epsilon * ends)) < 2.0 * _LOG_SMALL:
         return None
     return EqualLaplace(exact, count, saddle, terms, remainder, lowest)
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.losses.privacy_loss import UNDERFLOW
 from mechanisms.numerics.rounding import either_up
 from mechanisms.profiles.atomic_profile import AtomicProfile
 from mechanisms.profiles.privacy_profile import BoundedCurve, PrivacyProfile
@@ -65,4 +66,4 @@ class FiniteMixture(BoundedCurve):
             lower, upper = self.rest.bounds(at + off)[0], self.rest.bounds(at - off)[1]
             ends.append(((lower * weights).sum(axis=1), (upper * weights).sum(axis=1)))
         low, high = (mass + np.concatenate(end).reshape(np.shape(epsilon)) for end in zip(*ends, strict=True))
-        return low * (1.0 - error), np.minimum(1.0, high * (1.0 + error))
+        return low * (1.0 - error) - UNDERFLOW, np.minimum(1.0, high * (1.0 + error) + UNDERFLOW)

@@ -34,7 +34,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.composition.contour import TiltedLoss
 from mechanisms.composition.saddle import Saddle, log_chernoff_factor
-from mechanisms.losses.privacy_loss import ROUNDING, ComplexArray, LatticeValues, PrivacyLoss
+from mechanisms.losses.privacy_loss import ROUNDING, UNDERFLOW, ComplexArray, LatticeValues, PrivacyLoss
 from mechanisms.numerics.rounding import exact_sum
 from mechanisms.profiles.privacy_profile import HARDLY_ANY
 
@@ -192,7 +192,7 @@ class LatticeContour:
             log_scale = self._log_top - self.s * first_point
             scale = math.inf if log_scale > 700.0 else math.exp(log_scale) * 2.0 / self._period * self._d
             slack += scale * float(np.sum(np.expm1(self._abs_z * self._lattice.moved) * sizes))
-        slack *= 1.0 + 1e-9
+        slack = slack * (1.0 + 1e-9) + UNDERFLOW * (1.0 + 1e-12 * float(np.sum(sizes)))
         right = 0.0
         if epsilon + self._period * (1.0 - 1e-12) < self._supremum:
             right = (

@@ -17,7 +17,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.composition.contour import TiltedLoss, log_weights, plan_contour, rounding_of_terms
 from mechanisms.composition.saddle import saddle_for_epsilon
 from mechanisms.domains.neighbouring import common_neighbouring
-from mechanisms.losses.privacy_loss import ROUNDING, PrivacyLoss, add_losses
+from mechanisms.losses.privacy_loss import ROUNDING, UNDERFLOW, PrivacyLoss, add_losses
 from mechanisms.numerics.deadline import OutOfTime
 from mechanisms.profiles.privacy_profile import PrivacyProfile
 
@@ -102,5 +102,5 @@ def _of_a_direction(
         slack = np.sum(np.abs(w) * np.expm1(np.minimum(error, 700.0)), axis=1) + np.exp(
             np.minimum(tails, 700.0)
         )
-        out[some] = np.sum(w.real, axis=1) + slack * (1.0 + 1e-9)
+        out[some] = np.sum(w.real, axis=1) + (slack * (1.0 + 1e-9) + UNDERFLOW)
     return np.where(np.isfinite(out), out, 1.0)

@@ -50,9 +50,13 @@ _VARIATION = "sum of total variations"
 
 _DELTA_WIDTH = 10.0
 """A relative width of δ that is good enough, in units of s times that of ε."""
+_UNDERFLOWS = 1e-309
+"""A width that engines leave of the smallest δ."""
 _MATTERS = 2.0
 """A phantom μ² does so if μ²τ² is this large at the height τ where a contour ends anyway."""
 
+_BEYOND = 1e300
+"""An ε above every finite loss that is bounded: losses are at most 1e290."""
 _CONTOURS = 16
 """Contours that a product keeps: each is tried before another one is planned."""
 
@@ -406,12 +410,14 @@ class Product:
                 return found
         saddle = saddle_for_epsilon(self.loss, epsilon)
         log_upper = _log_chernoff(self.loss, saddle.s) - saddle.s * epsilon
-        by_order = math.exp(min(0.0, log_upper + 1e-12 * (1.0 + abs(saddle.s * epsilon))))
+        by_order = math.exp(min(0.0, log_upper + 1e-12 * (1.0 + abs(saddle.s * epsilon)))) + SMALLEST
         result = Enclosure(0.0, by_order, NOTHING, _RENYI)
+        if by_order <= _UNDERFLOWS:
+            return result
         for engine in engines(TiltedLoss(self.loss, saddle.s), saddle, width):
             lower, upper = engine.bounds(epsilon)
             result = result.intersect(Enclosure(lower, upper, engine.name, engine.name))
-            if result.width <= _DELTA_WIDTH * width * saddle.s * result.upper:
+            if result.width <= _DELTA_WIDTH * width * saddle.s * result.upper + _UNDERFLOWS:
                 if isinstance(engine, Contour):
                     self._contours.appendleft(engine)
                 break
@@ -534,7 +540,7 @@ def _closed_epsilon(profile: PrivacyProfile, delta: float) -> Enclosure:
         check_time(GRACE)
         return bounds(x)[0] < delta
 
-    if delta < profile.infinite_mass * (1.0 - 64 * ROUNDING):
+    if delta < profile.infinite_mass and bounds(_BEYOND)[0] > delta:
         return Enclosure(math.inf, math.inf, CLOSED, CLOSED)
     upper = profile.epsilon(delta)
     if upper == 0.0:

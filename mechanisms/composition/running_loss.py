@@ -21,7 +21,7 @@ from mechanisms.composition.product import NOTHING, Product, contour_delta, with
 from mechanisms.losses.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.numerics.deadline import time_is_over
 from mechanisms.parameters import ParameterError, finite_nonnegative, open_unit, whole_number
-from mechanisms.profiles.privacy_profile import PrivacyProfile
+from mechanisms.profiles.privacy_profile import SMALLEST, PrivacyProfile
 from mechanisms.profiles.saved_profile import profile_from_dict, profile_to_dict
 from mechanisms.profiles.subsampled import OneDirection
 
@@ -367,7 +367,7 @@ class _GrowingDirection:
         found = contour_delta(contour, epsilon, width)
         if found is None:
             return None
-        upper = min(1.0, (found.upper + most) * (1.0 + 4 * ROUNDING))
+        upper = min(1.0, max(SMALLEST, (found.upper + most) * (1.0 + 4 * ROUNDING)))
         return replace(found, lower=(found.lower + least) * (1.0 - 4 * ROUNDING), upper=upper)
 
     def fits(self, side: PrivacyProfile, count: int, epsilon: float, delta: float) -> bool | None:

@@ -28,6 +28,8 @@ from mechanisms.numerics.log_sum import log_mixture, log_sum
 from mechanisms.numerics.rounding import multiply_up, up
 
 _FEW = 8
+_LEFT_OUT = 4e-304
+"""More than is added to a mass besides its relative error: binomial outputs too rare to be summed."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class AtomicLoss(PrivacyLoss):
     @property
     def least_infinite_mass(self) -> float:
         """Probability of an infinite loss, rounded down."""
-        return self.mass * (1.0 - 64 * ROUNDING - self.relative_rounding)
+        return max(0.0, self.mass * (1.0 - 64 * ROUNDING - self.relative_rounding) - _LEFT_OUT)
 
     @cached_property
     def _lattice(self) -> LatticeValues:

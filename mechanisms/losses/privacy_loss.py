@@ -31,6 +31,8 @@ LEAST_DIVERGENCE = 1e-300
 """Divergences below it count as this large: they underflow, or lose digits."""
 ROUNDING = 2.0**-53
 """Unit roundoff of doubles."""
+UNDERFLOW = 1e-310
+"""More than the errors of a sum of terms of which some, or all, are too small for floats of full precision."""
 
 
 LatticeValues = tuple[tuple[tuple[Fraction, ...], int], ...]

@@ -140,8 +140,9 @@ class SubsampledDirection(OneDirection, SampledProfile):
         size = side * float(log_mixture(self.rate, np.array(side * largest)))
         rounding = 4.0 * ROUNDING * max(2.0, abs(math.log(self.rate)))
         relative = size * (1.0 + 16.0 * ROUNDING)
-        # Absolute where it cancels; a float further, for denormal numbers.
-        absolute = rounding if largest > 0.5 and (self.rate > 0.5 or largest > 700.0) else 0.0
+        # Absolute where it cancels or e^largest is no float; a float further, for denormal numbers.
+        cancels = self.rate > 0.5 and largest > 0.5
+        absolute = rounding if cancels or (largest > 700.0 and not self.added) else 0.0
         return Fraction(math.nextafter(relative + absolute, math.inf))
 
     @property
