@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
     "mechanisms": {
-        "code lines": 11_239,
+        "code lines": 11_244,
         "public functions and classes": 368,
         "files": 108,
         "floors": 8,

@@ -193,7 +193,8 @@ class ShuffledMean:
         Raises
         ------
         ParameterError
-            If epsilon or bound is not positive and finite, delta not in (0, 1), or a number not positive.
+            If epsilon or bound is not positive and finite, delta not in (0, 1), or a number not positive; or if
+            epsilon is so large that the b n bits of a coordinate are fewer than g.
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
         n, s = whole_number("clients", clients, least=1), whole_number("size", size, least=1)
@@ -202,7 +203,7 @@ class ShuffledMean:
         g = math.ceil(max(shrunk * math.sqrt(n) / (6.0 * math.sqrt(5.0 * log_term)), math.sqrt(s), 10.0))
         b, p = _printed_bits(180.0 * g * g * log_term / (shrunk * shrunk * n))
         wide = positive("bound", bound) * math.sqrt(s)
-        _check_bits(b * n, MOST_TRIALS, loss, target, n)
+        _check_bits(b * n, MOST_TRIALS, loss, target, n, levels=g)
         return cls(
             clients=n, size=s, bound=bound, levels=g, added=b, probability=p, half_range=wide, delta=target
         )
@@ -216,13 +217,14 @@ class ShuffledMean:
         Raises
         ------
         ParameterError
-            If epsilon or bound is not positive and finite, delta not in (0, 1), or clients not positive.
+            If epsilon or bound is not positive and finite, delta not in (0, 1), or clients not positive; or if
+            epsilon is so large that the b n bits are fewer than g.
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
         n = whole_number("clients", clients, least=1)
         g = math.ceil(2.0 * positive("bound", bound) * math.sqrt(n))
         b, p = _printed_bits(180.0 * g * g * math.log(2.0 / target) / (0.25 * loss * loss * n))
-        _check_bits(b * n, MOST_TRIALS, loss, target, n)
+        _check_bits(b * n, MOST_TRIALS, loss, target, n, levels=g)
         return cls(clients=n, size=1, bound=bound, levels=g, added=b, probability=p, delta=target)
 
     @property
@@ -326,12 +328,20 @@ class ShuffledMean:
         return self.step * (np.asarray(seen) - mean_of_noise) - self.half_range
 
 
-def _check_bits(bits: int, most: int, epsilon: float, delta: float, clients: int) -> None:
-    """Raise `ParameterError` if a claim takes more random bits a coordinate than can be drawn, or their law summed."""
+def _check_bits(bits: int, most: int, epsilon: float, delta: float, clients: int, *, levels: int = 0) -> None:
+    """Raise `ParameterError` if a claim takes more random bits a coordinate than can be drawn, or their law summed.
+
+    Or fewer than `levels`, the largest value that they hide.
+    """
     if bits > most:
         raise ParameterError(
             f"epsilon = {epsilon:g}, delta = {delta:g}: must be larger, as {counted_noun(clients, 'client')} would "
             f"send {bits:.2g} random bits a coordinate, and at most {most:.2g} are supported"
+        )
+    if bits < levels:
+        raise ParameterError(
+            f"epsilon = {epsilon:g}: must be smaller, as {counted_noun(bits, 'random bit')} of "
+            f"{counted_noun(clients, 'client')} hide fewer than {levels} levels"
         )
 
 

@@ -1,4 +1,5 @@
 import multiprocessing
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 
 from algorithms import simulate
 from algorithms.catalogue.structured_entries import learners
-from algorithms.problems import SemiBandit, ShortestPath, build_problem
+from algorithms.problems import Arms, SemiBandit, ShortestPath, build_problem
 from algorithms.simulate import checkpoint_rounds
 
 PATHS = SemiBandit(
@@ -37,12 +38,20 @@ def test_workers_change_nothing(name):
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.slow
-def test_more_lanes_than_fit_in_one_array_change_nothing():
-    wide = trace("cucb-ldp2", 64 * 17)  # 16 blocks at once
-    np.testing.assert_array_equal(wide.regret[:, :100], trace("cucb-ldp2", 100).regret)
-    np.testing.assert_array_equal(wide.regret, trace("cucb-ldp2", 64 * 17, workers=2).regret)
-    assert (wide.regret[:, -64:] != wide.regret[:, :64]).any()
+def test_runs_depend_on_their_seed_and_number_alone(monkeypatch):
+    """However many blocks of 64 runs are in one array. Outcomes are certain here: all chance is the noise."""
+    problem = SemiBandit(Arms(3), [0.0, 1.0, 0.0])
+    build = learners["dp-bandit"].build(problem, epsilon=1.0, horizon=100)
+
+    def regret(runs, seed):
+        return simulate(build, problem, horizon=100, runs=runs, seed=seed).regret
+
+    together = regret(128, seed=3)
+    monkeypatch.setattr(sys.modules["algorithms.simulate"], "_BLOCKS_AT_ONCE", 1)
+    np.testing.assert_array_equal(together, regret(128, seed=3))
+    np.testing.assert_array_equal(together[:, :70], regret(70, seed=3))
+    assert (together[:, :64] != together[:, 64:]).any()
+    assert (together != regret(128, seed=4)).any()
 
 
 def test_statistics_are_over_runs():

@@ -144,7 +144,7 @@ def test_noise_beyond_floats_is_said_to_be_that(file):
         releases = read_releases(file(f'[[release]]\nmechanism = "{kind}"\nsigma = {sigma}\ncount = 2\n'))
         with (
             np.errstate(invalid="ignore"),
-            pytest.raises(ValueError, match=f"epsilon = 0.04 at delta={delta:g}: .*{why}"),
+            pytest.raises(ValueError, match=f"epsilon=0.04 at delta={delta:g}: .*{why}"),
         ):
             calibrate(releases, 0.04, delta)
 

@@ -225,6 +225,15 @@ def test_claims_that_take_too_many_bits_are_refused_before_their_law_is_summed(m
         make(1e-6, 1e-9, clients=10, size=1, bound=1.0)
 
 
+def test_printed_claims_of_fewer_bits_than_levels_are_refused_by_their_epsilon() -> None:
+    with pytest.raises(
+        ParameterError, match=r"epsilon = 500000: must be smaller, as 4 random bits of 2 clients"
+    ):
+        ShuffledMean.vector_as_printed(5e5, 1e-3, clients=2, size=8, bound=1.0)
+    with pytest.raises(ParameterError, match=r"epsilon = 1e\+06: must be smaller, as 2 random bits"):
+        ShuffledMean.scalar_as_printed(1e6, 1e-3, clients=2, bound=10.0)
+
+
 @pytest.mark.slow
 def test_many_bits_are_found_in_a_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """There were 22 curves of 200,000 terms each; a thousandth less is not private."""
