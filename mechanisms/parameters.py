@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar, cast
 
+from dpwitness import field_types
+
 LEAST_DELTA = 1e-300
 """The least delta that noise is calibrated for: near the smallest floats too few digits are left to prove anything."""
 
@@ -197,6 +199,7 @@ def takes(
     6
     """
     classes = reversed(cast("type", kind).__mro__)
+    types = field_types(cast("type", kind))
     attributes = "".join(_attributes(vars(each).get("__doc__") or "") for each in classes)
 
     def decorate(function: Callable[[_Value], _Result]) -> Callable[_Fields, _Result]:
@@ -212,6 +215,7 @@ def takes(
             return function(kind(*args, **kwargs))
 
         vars(called)["__signature__"] = signature
+        called.__annotations__ = {name: types[name] for name in signature.parameters} | {"return": returned}
         before, *after = re.split(_AFTER_PARAMETERS, inspect.getdoc(function) or "", maxsplit=1)
         called.__doc__ = "\n\n".join([before + attributes, *after])
         return called

@@ -11,7 +11,7 @@ from mechanisms.composition.composed_loss import ComposedLoss
 from mechanisms.composition.conversions import deltas_of_renyi, epsilons_of_renyi
 from mechanisms.composition.enclosure import Bound, Enclosure, lower_end
 from mechanisms.composition.theorems import RENYI_ORDERS
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, finite_nonnegative, half_open_unit
 
 DEFAULT_DELTA = 1e-6
 """The delta of a question that states none."""
@@ -37,10 +37,10 @@ class AuditQuestion:
             raise ParameterError(
                 f"epsilon = {self.epsilon!r}, delta = {self.delta!r}: exactly one must be given"
             )
-        if self.delta is not None and not 0 <= self.delta < 1:
-            raise ParameterError(f"delta = {self.delta!r}: must lie in [0, 1)")
-        if self.epsilon is not None and not 0 <= self.epsilon < math.inf:
-            raise ParameterError(f"epsilon = {self.epsilon!r}: must be a finite number of at least 0")
+        if self.delta is not None:
+            half_open_unit("delta", self.delta)
+        if self.epsilon is not None:
+            finite_nonnegative("epsilon", self.epsilon)
 
     @property
     def quantity(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from algorithms.blocks.block_store import FORMAT, Arrays, BlockStore
 from algorithms.blocks.executor import Executor
@@ -107,7 +107,7 @@ def run_blocks(
     DamagedBlock, NoIdentity
         If a stored block does not match its name, or a work has no identity.
     """
-    where = Processes(workers) if isinstance(workers, int) else workers
+    where = cast("Executor", workers) if hasattr(workers, "open") else Processes(workers)
     kept = [None if store is None else store.stored_blocks(work.identity) for work in works]
     there: list[set[int]] = [set() if each is None else each.numbers() for each in kept]
     todo = [

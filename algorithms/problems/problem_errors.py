@@ -36,7 +36,7 @@ def checked_size(name: str, value: int, limit: int, of: str) -> int:
 
 
 def checked_count(name: str, value: int) -> int:
-    """Return a count of at least 1 as an int, as `algorithms.learner.check_count`: in the words of a problem's rules.
+    """Return a count of at least 1 as an int.
 
     Raises
     ------

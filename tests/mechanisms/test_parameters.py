@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from typing import Any, get_type_hints
 
 import pytest
 
 from accountant import Accountant, Budget, Rule
 from accountant.rules.scope import Scope
+from algorithms import simulate
+from algorithms.off_policy.replay_evaluation import evaluate
 from mechanisms import DPWitnessError, Interval, Laplace, ParameterError, Repeated
 from mechanisms.parameters import build_from, quoted, shorten, whole_number
+from verify import certify, regret, verify
 
 HUGE = 10**5_000
 LONG = "x" * 100_000
@@ -78,3 +83,8 @@ def test_counts_are_below_what_64_bits_count() -> None:
 def test_what_is_built_from_fields_names_one_that_is_missing_or_unknown(fields: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build_from(Laplace, fields)
+
+
+@pytest.mark.parametrize("function", [certify, evaluate, regret, simulate, verify])
+def test_functions_of_a_value_have_the_type_hints_of_their_signature(function: Callable[..., Any]) -> None:
+    assert list(get_type_hints(function)) == [*inspect.signature(function).parameters, "return"]

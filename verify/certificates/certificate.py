@@ -133,7 +133,10 @@ class Certificate(ShownResult):
         whole = JsonObject(data, "the certificate")
         whole.one_of("format", [FORMAT])
         proof = {"format": FORMAT, **_read_proof(whole)}
-        read = JsonObject(_with_floats(whole.mapping("tested")), "tested of the certificate")
+        tested = whole.mapping("tested")
+        if not tested:
+            raise JsonError("is the proof of an audit, for `dpwitness check`: must be a certificate")
+        read = JsonObject(_with_floats(tested), "tested of the certificate")
         whole.end()
         own = read_fields(read, cls, _OWN)
         certificate = cls(proof=proof, options=_checked_options(read.mapping("options")), **own)

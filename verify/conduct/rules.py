@@ -1,11 +1,11 @@
-"""Rules for the values of options. Every refusal is a `ValueError` with the message ``name = value: rule``."""
+"""Rules for the values of options. Every refusal is a `ParameterError` with the message ``name = value: rule``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from mechanisms.parameters import quoted, real, whole_number
+from mechanisms.parameters import ParameterError, quoted, real, whole_number
 
 ValueRule = Callable[[str, Any], None]
 """Function of an option's name and value that raises an error if the value breaks the rule."""
@@ -61,6 +61,6 @@ def accepted_by(make: Callable[[Any], Any]) -> ValueRule:
     return check
 
 
-def _refusal(name: str, value: Any, rule: str) -> ValueError:
+def _refusal(name: str, value: Any, rule: str) -> ParameterError:
     """Return the error of a value that breaks a rule."""
-    return ValueError(f"{name} = {quoted(value)}: {rule}")
+    return ParameterError(f"{name} = {quoted(value)}: {rule}")

@@ -7,7 +7,7 @@ from release_files import GROUPS, TABLE
 
 from accountant import Accountant, Bound, Budget
 from accountant.audit import AuditQuestion, audit, read_releases
-from mechanisms import GaussianProfile, Interval, Laplace
+from mechanisms import GaussianProfile, Interval, Laplace, ParameterError
 from mechanisms.composition.enclosure import lower_end
 
 
@@ -121,3 +121,10 @@ def test_an_unknown_mechanism_proves_no_loss_and_no_attack(tmp_path):
     both = audit(read_releases(tmp_path / "both.json"), AuditQuestion(delta=1e-6)).answer
     assert both.upper == math.inf
     assert 0.49 < lower_end(both) <= known.profile().epsilon(1e-6)
+
+
+@pytest.mark.parametrize("number", ["delta", "epsilon"])
+@pytest.mark.parametrize("value", ["x", math.nan, -1, math.inf, True, [0.1]])
+def test_a_question_refuses_what_is_no_number_in_its_range(number: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"^{number} = "):
+        AuditQuestion(**{number: value})

@@ -30,6 +30,7 @@ from algorithms.blocks import (
     Workers,
     run_blocks,
 )
+from mechanisms import ParameterError
 
 
 def draw(seed: int, numbers: range, tell: Tell) -> list[Arrays]:
@@ -105,6 +106,16 @@ def test_a_stopped_run_goes_on(stops: Sequence[int], together: int, seed: int) -
         finished = run_blocks([work(12, seed)], store=store)
         assert same(finished, whole)
         assert finished.stored == pytest.approx(stored / 12)
+
+
+@pytest.mark.parametrize("workers", ["two", None, 0, 1.5, True])
+def test_a_refusal_names_the_workers(workers: Any) -> None:
+    with pytest.raises(ParameterError, match=f"^workers = {workers!r}: must be "):
+        run_blocks([work(1)], workers)
+
+
+def test_a_number_of_workers_may_be_of_numpy() -> None:
+    assert same(run_blocks([work(3)], np.int64(1)), run_blocks([work(3)]))
 
 
 @pytest.mark.parametrize(("count", "stored"), [(0, 1.0), (1, 0.0)])

@@ -80,6 +80,7 @@ def test_another_format_or_claim_is_refused(certificate: Certificate) -> None:
         (("releases", "release 1", "mechanism", "kind"), 7, "kind"),
         (("records",), {"all": 3}, "'all' of the certificate is no object"),
         (("theorem",), {}, "theorem of the certificate has no name"),
+        (("tested",), {}, "is the proof of an audit, for `dpwitness check`: must be a certificate"),
     ],
 )
 def test_a_proof_with_other_parts_is_refused(

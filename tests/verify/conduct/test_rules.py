@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from mechanisms.parameters import ParameterError
 from verify.conduct.rules import integer, one_of, real_number, satisfies
 
 
@@ -21,5 +22,5 @@ def test_a_rule_holds_up_to_its_bounds(rule, taken, refused):
     for value in taken:
         rule("option", value)
     for value in refused:
-        with pytest.raises(ValueError, match=r"^option = "):
+        with pytest.raises(ParameterError, match=r"^option = "):
             rule("option", value)
