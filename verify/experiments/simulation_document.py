@@ -22,10 +22,11 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
     """Return the report of simulations, at least one; `files` are digests of the files they were read from, by name."""
     first = simulations[0]
     names = _labels(simulations)
-    learners = ", ".join(dict.fromkeys(each.learner for each in simulations))
+    learners = list(dict.fromkeys(each.learner for each in simulations))
+    title = ", ".join(learners) if len(learners) < 3 else f"{len(learners)} learners"
     best = min(range(len(names)), key=lambda i: simulations[i].regret_mean[-1])
     one = simulations[best]
-    said = "Mean regret {mean} after {rounds:,} rounds ({draws:,} runs). Simulation only: a claim was not checked."
+    said = "Mean regret {mean} after {rounds:,} rounds ({draws:,} runs)."
     if len(simulations) > 1:
         said = f"Lowest of {len(simulations)}: {{name}}. {said}"
     error = "" if math.isnan(one.regret_sem[-1]) else f" ± {nearest(one.regret_sem[-1], 2)}"
@@ -37,12 +38,9 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
         rounds=one.rounds[-1],
     )
     summary = FirstScreen(
-        claimed=remark("Nothing: no claim is judged here."),
+        claimed=remark("Nothing: dpwitness verify checks a privacy claim, dpwitness regret a regret bound."),
         found=meaning,
-        sure=remark(
-            "Means ± one standard error over runs, for this problem and these parameters. dpwitness verify checks a "
-            "privacy claim, dpwitness regret a regret bound."
-        ),
+        sure=remark("Means ± one standard error over runs, for this problem and these parameters."),
         rests_on=exact("Simulated outcomes; no user data."),
         again=Code(" && ".join(dict.fromkeys(each.repeat for each in simulations))),
     )
@@ -60,7 +58,7 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
         provenance_section(first.provenance, **files),
     ]
     return Document(
-        "SIMULATED", "plain", f"regret of {learners} on {first.problem}", plain, summary, tuple(sections)
+        "SIMULATED", "plain", f"regret of {title} on {first.problem}", plain, summary, tuple(sections)
     )
 
 
