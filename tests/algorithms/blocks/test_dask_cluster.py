@@ -100,6 +100,17 @@ def test_workers_of_other_versions_are_refused(scheduler: str, monkeypatch: pyte
         list(workers.results([1]))
 
 
+def test_no_client_of_a_refused_address_is_left() -> None:
+    """One that is left waits for its event loop when the process ends, which has none then: the process hangs."""
+    from distributed import Client
+
+    before = set(Client._instances)
+    with pytest.raises(ClusterError) as refusal, DaskCluster("x").open(print):
+        pass
+    assert set(Client._instances) <= before
+    assert "scheduler = 'x': no scheduler answers" in str(refusal.value)
+
+
 def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PATIENCE", 0.2)
     with (
