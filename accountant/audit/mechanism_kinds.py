@@ -22,6 +22,7 @@ from accountant.audit.selections import (
     sparse_vector,
     thresholded_keys,
 )
+from mechanisms import Gaussian  # from the package, which imports every mechanism, so that all are registered
 from mechanisms.amplification.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.amplification.truncated_batches import MOST_RECORDS, TruncatedBatchProfile
 from mechanisms.counters.banded_counter import BandedCounter
@@ -29,7 +30,6 @@ from mechanisms.counters.buffered_counter import BufferedCounter
 from mechanisms.counters.toeplitz_counter import SquareRootCounter, ToeplitzCounter
 from mechanisms.domains.neighbouring import Neighbouring
 from mechanisms.domains.sensitivity import UNIT, Sensitivity
-from mechanisms.noise.gaussian import Gaussian
 from mechanisms.noise.mechanism import BuiltInMechanism, checked_whole_sensitivity
 from mechanisms.numerics.binomial_law import MOST_TRIALS
 from mechanisms.parameters import DPWitnessError, ParameterError, half_open_unit, nonnegative

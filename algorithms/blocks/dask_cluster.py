@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -84,6 +85,8 @@ class DaskCluster:
             try:
                 client = Client(address, set_as_default=False, timeout=_PATIENCE)
             except (OSError, ValueError) as error:
+                error.__traceback__ = None  # it holds the client, and one that is left
+                gc.collect()  # is closed when the process ends, and waits forever for a loop that has ended
                 raise ClusterError(
                     f"scheduler = {self.scheduler!r}: no scheduler answers there ({error})"
                 ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
@@ -98,6 +99,16 @@ def test_workers_of_other_versions_are_refused(scheduler: str, monkeypatch: pyte
         cluster.open(lambda task: task) as workers,
     ):
         list(workers.results([1]))
+
+
+@pytest.mark.slow  # a process of its own, of more than a second
+def test_a_command_ends_that_is_refused_a_scheduler() -> None:
+    """A client that is left waits for its event loop when the process ends, which has none then."""
+    command = [sys.executable, "-P", "-c", "import dpwitness; dpwitness.main()", "simulate", "cucb"]
+    given = ["--horizon", "1", "--runs", "1", "--workers", "dask:x"]
+    ended = subprocess.run([*command, *given], capture_output=True, text=True, timeout=30, check=False)
+    assert ended.returncode == 2
+    assert "scheduler = 'x': no scheduler answers there" in ended.stderr
 
 
 def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
+from accountant.audit.mechanism_kinds import mechanism_kinds
 from algorithms.problems import contextual_problems, linear_problems, problems
 from verify.commands.command_group import cli
 from verify.commands.command_table import COMMANDS
@@ -250,6 +251,13 @@ def test_a_package_that_is_imported_on_demand_is_whole_when_a_name_is_read() -> 
         print(sys.modules["mechanisms"] is before)"""
     shown = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines() == ["False False", "() True", "True", "True"]
+
+
+def test_an_audit_knows_every_mechanism_where_packages_are_imported_on_demand() -> None:
+    source = "import dpwitness\ndpwitness.import_on_demand()\n"
+    source += "from accountant.audit.mechanism_kinds import mechanism_kinds\nprint(*mechanism_kinds())"
+    shown = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
+    assert set(shown.split()) == set(mechanism_kinds())
 
 
 def test_several_numbers_are_refused_by_where_they_are_taken() -> None:
