@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
     "mechanisms": {
-        "code lines": 11_244,
+        "code lines": 11_259,
         "public functions and classes": 368,
         "files": 108,
         "floors": 8,
@@ -28,14 +28,14 @@ CEILINGS = {
         "arrows": 93,
     },
     "algorithms": {
-        "code lines": 10_876,
+        "code lines": 10_878,
         "public functions and classes": 384,
         "files": 156,
         "floors": 9,
         "arrows": 107,
     },
     "verify": {
-        "code lines": 29_568,
+        "code lines": 29_569,
         "public functions and classes": 908,
         "files": 327,
         "floors": 7,
