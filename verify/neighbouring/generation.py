@@ -150,7 +150,10 @@ def generated_pairs(adjacency: Adjacency, examples: int, seed: int) -> list[Pair
 
 
 def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
-    """Return settings under which Hypothesis stores nothing, reports nothing, and is repeatable for a seed."""
+    """Return settings under which Hypothesis stores no examples, reports nothing, and repeats itself for a seed.
+
+    Integers above 100 may be tried from the constants of local modules that the process has loaded.
+    """
     from hypothesis import HealthCheck, Verbosity, settings
 
     return settings(

@@ -108,7 +108,8 @@ class Options:
     neighbours
         For functions: the neighbouring data sets, in place of those that the function itself declares.
     seed
-        The seed of all randomness: the same seed gives the same result, bit for bit.
+        The seed of all randomness: the same seed gives the same result, bit for bit. Generated data also depend
+        on the user's own modules that the process has loaded: Hypothesis tries their constants.
     workers
         Processes that draw and count, or ``'dask'``, a Dask cluster: of this machine, or ``'dask:tcp://host:8786'`` of
         the scheduler at an address. The result does not depend on it.
