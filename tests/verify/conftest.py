@@ -1,6 +1,7 @@
-"""Searches of tests that are not about searching."""
+"""The command line in this process, and searches of tests that are not about searching."""
 
 import json
+import sys
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from forged_proofs import accepted_forgeries
 
 from dpwitness import LIBRARY
 from verify.bandits import paired_runs
+from verify.commands import command_line
 from verify.conduct.effort import EFFORTS
 from verify.findings import proof_checker
 
@@ -38,6 +40,20 @@ def _forged_proofs(monkeypatch):
 
         for proof in accepted:
             assert accepted_forgeries(independent_check, proof) == [], proof
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process; return exit code, standard output and standard error."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpwitness", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            command_line.main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
 
 
 @pytest.fixture

@@ -1,27 +1,11 @@
 """Linear learners on the command line: list, simulate, verify, and what they refuse."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from algorithms.catalogue.linear_entries import linear_learners
-from verify.commands import command_line
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line in this process; return exit code, standard output and standard error."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["dpwitness", *arguments])
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def test_list_shows_linear_learners_and_their_problem(run):

@@ -13,23 +13,9 @@ from accountant import Accountant, Budget
 from accountant.audit import AuditQuestion, audit
 from accountant.audit.release_tables import from_tables
 from mechanisms import Interval, Laplace
-from verify.commands import audit_command, command_line, written_proof
+from verify.commands import audit_command, written_proof
 from verify.findings.proof_checker import CheckedProof
 from verify.verdict.audit_document import audit_document
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line in this process; return exit code, standard output and standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dpwitness", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def test_without_privacy_the_answer_is_infinite(run, tmp_path):

@@ -15,20 +15,6 @@ FUNCTIONS = Path(__file__).parents[1] / "subjects" / "functions.py"
 LEARNERS = FUNCTIONS.with_name("learners.py")
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line in this process; return exit code, standard output and standard error."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["dpwitness", *arguments])
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "verdict"),
     [

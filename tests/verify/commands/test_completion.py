@@ -125,7 +125,7 @@ def test_what_a_shell_asks_for_loads_click_alone(line):
 
 
 def test_no_completion_loads_more():
-    """What is loaded grows from line to line, so that one process shows who loads more."""
+    """One process completes all lines: modules stay loaded, so that a line which loads more takes longer."""
     environments = [_asked("bash", line) for line in EXPECTED]
     runs = [_run(environments)[1]]
     while max(map(min, zip(*runs, strict=True))) > MOST and len(runs) < 5:

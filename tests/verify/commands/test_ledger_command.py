@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import sqlite3
-import sys
 from contextlib import closing
 from fractions import Fraction
 
@@ -16,22 +15,14 @@ from accountant.audit.release_file import read_releases
 from accountant.stores.folding import fold
 from accountant.stores.opening import open_store, verify_store
 from mechanisms import Interval, Laplace, Sensitivity
-from verify.commands import command_line
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments):
-        group = [] if arguments[0] == "check" else ["ledger"]
-        monkeypatch.setattr(sys, "argv", ["dpwitness", *group, *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
+def run(run):
+    """Run a command of ``dpwitness ledger``, or ``dpwitness check``."""
+    return lambda *arguments: run(*[] if arguments[0] == "check" else ["ledger"], *arguments)
 
 
 def value(accountant, record="ann"):

@@ -1,12 +1,10 @@
 """``dpwitness simulate --log``: both formats, several learners, a user's own, and refusals before any play."""
 
+import functools
 import json
-import sys
 
 import numpy as np
 import pytest
-
-from verify.commands import command_line
 
 OWN = """
 import numpy as np
@@ -31,15 +29,9 @@ class Second:
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dpwitness", "simulate", *arguments])
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
+def run(run):
+    """Run ``dpwitness simulate``."""
+    return functools.partial(run, "simulate")
 
 
 @pytest.fixture

@@ -19,23 +19,10 @@ from accountant.service.service_limits import ServiceLimits
 from algorithms import CUCBLDPBit, DurableRun
 from algorithms.catalogue.named_run import load_named_run
 from algorithms.service.run_desk import RunDesk
-from verify.commands import command_line
 from verify.commands.begun_run import run_loader
 from verify.verification.resolve import load_object
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["dpwitness", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def new(where: object, learner: str) -> tuple[object, ...]:

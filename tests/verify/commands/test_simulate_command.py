@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
-
-from verify.commands import command_line
 
 MINE = """
 import numpy as np
@@ -45,15 +43,9 @@ ucb = PlainBandit(Ucb, arms=3, rounds=10)
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["dpwitness", "simulate", *arguments])
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
+def run(run):
+    """Run ``dpwitness simulate``."""
+    return functools.partial(run, "simulate")
 
 
 @pytest.fixture

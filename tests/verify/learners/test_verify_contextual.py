@@ -153,14 +153,11 @@ def test_commands_know_the_learner_and_its_problem(command):
 
 
 @pytest.fixture
-def command(capsys, monkeypatch):
-    from verify.commands import command_line
+def command(run):
+    """Run the command line; return what it prints."""
 
     def call(*words: str) -> str:
-        monkeypatch.setattr("sys.argv", ["dpwitness", *words])
-        with pytest.raises(SystemExit):
-            command_line.main()
-        captured = capsys.readouterr()
-        return captured.out or captured.err
+        _, out, err = run(*words)
+        return out or err
 
     return call

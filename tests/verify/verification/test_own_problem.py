@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from algorithms.problems import ProblemError, SemiBandit
 from verify import regret, verify
-from verify.commands import command_line
 from verify.findings.subject_error import SubjectError
 from verify.verification.own_problem import own_problem
 
 SHOP = f"{Path(__file__).parents[1] / 'subjects' / 'shop.py'}"
 FEW = ("--effort", "quick", "--set", "horizon=20", "--samples", "4000", "--json")
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dpwitness", *arguments])
-        with pytest.raises(SystemExit) as left:
-            command_line.main()
-        captured = capsys.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.mark.slow
