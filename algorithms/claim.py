@@ -107,7 +107,9 @@ class ClaimForm:
         _check_seen(self.model, self.view)
         _check_common(self)
         if self.composition != "":
-            _check_composition(self.composition)
+            from accountant.compositions import composition_named  # others are read without the accountant
+
+            composition_named(self.composition)
 
     @classmethod
     def for_reports(cls, model: Model, source: str, *, view: View | None = None) -> ClaimForm:
@@ -178,7 +180,7 @@ class Claim:
         if not 0 <= self.delta < 1:
             raise ParameterError(f"delta = {self.delta!r}: a claim's delta must be in [0, 1)")
         if self.composition != "":
-            _check_composition(self.composition, (self.epsilon, self.delta))
+            _check_composition(self.composition, self.epsilon, self.delta)
 
     @property
     def neighbour_words(self) -> str:
@@ -206,15 +208,12 @@ def _check_seen(model: Model, view: View) -> None:
         )
 
 
-def _check_composition(composition: str, limits: tuple[float, float] | None = None) -> None:
+def _check_composition(composition: str, epsilon: float, delta: float) -> None:
     """Refuse words that name no theorem, or one that cannot keep a claim of this epsilon and delta."""
-    from accountant.budget import Budget  # claims that name no theorem are read without the accountant
+    from accountant.budget import Budget
     from accountant.compositions import composition_named
 
     theorem = composition_named(composition)
-    if limits is None:
-        return
-    epsilon, delta = limits
     try:
         theorem.check(Budget(epsilon, delta))
     except ValueError as error:

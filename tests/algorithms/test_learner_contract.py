@@ -322,7 +322,7 @@ class Recording(Accountant):
 
     @property
     def all_that_happened(self) -> list[Any]:
-        """Who paid what, in order, and what was released."""
+        """Return the charges in order, record and amount, and the values released."""
         paid = [(entry.mechanism, entry.charge, entry.records) for entry in self.ledger.entries]
         return [*paid, *self.outputs]
 
@@ -903,7 +903,7 @@ def test_a_run_fits_in_no_smaller_budget_than_its_claim(row: Row) -> None:
 
 @column(lambda row: row.certified and row.model == "local" and bool(row.delta))
 def test_one_gaussian_message_needs_no_filter(row: Row) -> None:
-    """What it costs by basic composition is the same."""
+    """Basic composition charges the claim, too, but for rounding."""
     gate = Accountant(Budget(1.5, DELTA), trust=Trust.LOCAL, noise=np.random.default_rng(5))
     session = Session(row, gate, epsilon=1.5, horizon=20)
     for user, _ in session.users(9):

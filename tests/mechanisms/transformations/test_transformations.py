@@ -449,7 +449,7 @@ DOMAINS = [Box(-0.1, 0.7, 3), Ball(0.7, 3), Ball(0.3, 3, order=1), Ball(0.3, 3, 
 def test_domains_out_are_as_recorded_to_the_last_digit(
     transformation: Transformation, snapshot: SnapshotAssertion
 ) -> None:
-    """What is added for rounding is in the last ones; that results lie inside is tested above."""
+    """Domains are wider by roundings in the last digit alone; that results lie inside is tested above."""
     lines = [f"stability {transformation.stability!r}"]
     for domain in DOMAINS:
         into: Any = transformation.output_domain(domain)
